@@ -14,9 +14,19 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
-from numba import config
+from numba import config, types
+from numba.core.errors import NumbaError
+from numba.core.registry import CPUDispatcher
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+# -inf scores mark forbidden worlds, so the flags that assume finite numbers stay off.
+FAST_MATH = {"nsz", "arcp", "contract", "afn", "reassoc"}
+
+# A world is a struct of many arrays; calling a helper that is not inlined would copy it every time.
+# Nor may it count references to those arrays (``_nrt``): that alone trebled the cost of a step.
+INLINE = {"forceinline": True, "_nrt": False, "error_model": "numpy", "fastmath": FAST_MATH}
 
 
 def _base_folder() -> Path:
@@ -50,7 +60,7 @@ def cache_folder() -> Path | None:
         return None
 
 
-def compiled(function: Function | None = None, *, inline: bool = False) -> Any:
+def compiled(function: Function | None = None, *, inline: bool = False, allocates: bool = True) -> Any:
     """Compile a loop at its first call, releasing the interpreter lock, and keep the result on disk.
 
     Parameters
@@ -58,17 +68,19 @@ def compiled(function: Function | None = None, *, inline: bool = False) -> Any:
     function : callable
         Plain loops over arrays and scalars.
     inline : bool
-        A helper that is only ever called from other loops: it gets no cache entry of its own.
+        A helper that is only ever called from other loops: it becomes part of them and is not cached itself.
+    allocates : bool
+        Whether the loop makes arrays. One that only works on what it is handed runs without
+        counting references.
     """
     if function is None:
-        return lambda inner: compiled(inner, inline=inline)
-    # -inf scores mark forbidden worlds, so the flags that assume finite numbers stay off.
-    dispatcher = numba.njit(
-        nogil=True,
-        error_model="numpy",
-        fastmath={"nsz", "arcp", "contract", "afn", "reassoc"},
-        boundscheck=None,
-    )(function)
+        return lambda inner: compiled(inner, inline=inline, allocates=allocates)
+    options: dict[str, Any] = {"error_model": "numpy", "fastmath": FAST_MATH, "nogil": True}
+    if inline:
+        options |= INLINE
+    elif not allocates:
+        options["_nrt"] = False
+    dispatcher = numba.njit(**options)(function)
     folder = None if inline else cache_folder()
     if folder is not None:
         before = config.CACHE_DIR  # pyright: ignore[reportAttributeAccessIssue]
@@ -77,4 +89,40 @@ def compiled(function: Function | None = None, *, inline: bool = False) -> Any:
             dispatcher.enable_caching()
         finally:
             config.CACHE_DIR = before  # pyright: ignore[reportAttributeAccessIssue]
+    return dispatcher
+
+
+class Pointer(CPUDispatcher):
+    """A user's function with one fixed signature, which compiled loops call through its address.
+
+    To Numba its type is the signature alone, so that a loop compiled once serves every function of that
+    signature and is found again on disk; unlike a C callback, errors raised inside reach the caller.
+    """
+
+    @property
+    def _numba_type_(self):
+        return types.FunctionType(self.nopython_signatures[0])
+
+
+def pointer(function: Callable[..., Any], signature: Any, what: str, arguments: str) -> Pointer:
+    """Compile a user's function for one signature, now, so that what is wrong with it is said now.
+
+    Parameters
+    ----------
+    function : callable
+        A plain Python function that Numba can compile.
+    signature : numba signature
+        What it takes and returns.
+    what, arguments : str
+        Its role and its parameters, for the error message.
+    """
+    function = getattr(function, "py_func", function)
+    dispatcher = Pointer(function, targetoptions={"nopython": True, "nogil": True})
+    try:
+        dispatcher.compile(signature)
+    except NumbaError as error:
+        raise TypeError(
+            f"{what} {function.__name__!r} does not compile as {arguments}; the compiler says: {error}"
+        ) from error
+    dispatcher.disable_compile()
     return dispatcher

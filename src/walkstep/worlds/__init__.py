@@ -1,0 +1,41 @@
+"""What a walk moves through: worlds, the moves between them, and the metric by difference."""
+
+from walkstep.worlds.base import VERBS, register, verbs_of
+from walkstep.worlds.labels import (
+    Flip,
+    LabelWorld,
+    Relabel,
+    UniformFlip,
+    as_proposer,
+    conditional,
+    goal_of,
+    label_world,
+)
+from walkstep.worlds.randomness import as_generator, below, stream, uniform
+from walkstep.worlds.signals import Hamming, as_metric, as_signal, span_f1, token_f1
+from walkstep.worlds.sparse import SparseVector, sparse_vector
+
+__all__ = [
+    "VERBS",
+    "Flip",
+    "Hamming",
+    "LabelWorld",
+    "Relabel",
+    "SparseVector",
+    "UniformFlip",
+    "as_generator",
+    "as_metric",
+    "as_proposer",
+    "as_signal",
+    "below",
+    "conditional",
+    "goal_of",
+    "label_world",
+    "register",
+    "span_f1",
+    "sparse_vector",
+    "stream",
+    "token_f1",
+    "uniform",
+    "verbs_of",
+]

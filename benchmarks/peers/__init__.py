@@ -1,0 +1,1 @@
+"""The peers: one file each, one function that measures it, run in a process of its own."""

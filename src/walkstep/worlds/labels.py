@@ -1,0 +1,584 @@
+"""Label worlds: a value for every variable of a grounded graph."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+from numpy.typing import ArrayLike, NDArray
+
+from walkstep.compiled import INLINE, compiled, pointer
+from walkstep.model.domains import UNKNOWN
+from walkstep.model.graph import Graph, Kind
+from walkstep.worlds.base import difference, register, signal
+from walkstep.worlds.randomness import below
+from walkstep.worlds.signals import Hamming, begin, gain, record
+from walkstep.worlds.sparse import add
+
+_BARE, _BINARY, _REAL, _DENSE, _FIXED = (int(kind) for kind in Kind)
+
+
+class Flip(NamedTuple):
+    """One variable takes another value."""
+
+    site: int
+    value: int
+
+
+class Relabel(NamedTuple):
+    """Several variables take other values at once."""
+
+    sites: NDArray[np.int64]
+    values: NDArray[np.int32]
+    size: NDArray[np.int64]  # (1,) how many entries of the two are meant
+
+
+class UniformFlip(NamedTuple):
+    """Propose another value for a variable of the document, both drawn uniformly: a symmetric proposer."""
+
+    n_sites: int = 1
+
+
+class UserProposer(NamedTuple):
+    """Propose what a user's function says; see `as_proposer`."""
+
+    function: Any
+    move: Relabel
+
+
+class LabelWorld(NamedTuple):
+    """Values of all variables of a graph, with the truth they are measured against."""
+
+    graph: Graph
+    values: NDArray[np.int32]  # (V,)
+    truth: NDArray[np.int32]  # (V,) UNKNOWN where nothing is known
+    document_ptr: NDArray[np.int64]  # (D+1,) document d holds variables document_ptr[d]:document_ptr[d+1]
+    window: NDArray[np.int64]  # (2,) the variables of the document entered
+    journal: NDArray[np.int64]  # sites changed since the last restart; empty where walks never restart
+    n_journal: NDArray[np.int64]  # (1,)
+    signal: Any  # the metric, by difference
+    proposer: Any  # where the moves of Metropolis-Hastings come from
+
+
+PROPOSE = types.float64(
+    types.int32[::1],
+    types.Array(types.int32, 1, "C", readonly=True),
+    types.int64,
+    types.int64,
+    types.int64[::1],
+    types.int32[::1],
+    types.int64[::1],
+    types.uint64[::1],
+)
+
+
+def as_proposer(function, *, max_sites: int = 16) -> UserProposer:
+    """Let a user's function propose the moves of Metropolis-Hastings.
+
+    Parameters
+    ----------
+    function : callable
+        ``(values, n_values, first, last, sites, new_values, size, rng) -> log_q_ratio``. It writes the variables
+        that change to ``sites``, their new values to ``new_values`` and their number to ``size[0]``,
+        all within ``first <= site < last``, and returns log q(back) - log q(there). Randomness comes from
+        `walkstep.worlds.uniform` and `walkstep.worlds.below`.
+    max_sites : int
+        The most variables one move changes.
+    """
+    arguments = "(values, n_values, first, last, sites, new_values, size, rng) -> float"
+    move = Relabel(np.zeros(max_sites, np.int64), np.zeros(max_sites, np.int32), np.zeros(1, np.int64))
+    return UserProposer(pointer(function, PROPOSE, "proposer", arguments), move)
+
+
+def label_world(
+    graph: Graph,
+    truth: ArrayLike | None = None,
+    *,
+    values: ArrayLike | None = None,
+    document_ptr: ArrayLike | None = None,
+    signal: Any = None,
+    proposer: Any = None,
+    restarts: int = 0,
+) -> LabelWorld:
+    """A world over a graph.
+
+    Parameters
+    ----------
+    graph : Graph
+    truth : int array (n_variables,), optional
+        The true values, `UNKNOWN` (-1) where they are not known.
+    values : int array (n_variables,), optional
+        Where the walk starts; by default at the truth, and at 0 where that is silent.
+    document_ptr : int array (n_documents + 1,), optional
+        Documents as ranges of variables; by default all variables are one document.
+    signal : optional
+        The metric, one of `walkstep.worlds.signals`; by default Hamming accuracy.
+    proposer : optional
+        `UniformFlip` or what `as_proposer` gives.
+    restarts : int
+        How many changed variables to remember, for learners that go back to the truth.
+
+    Examples
+    --------
+    >>> from walkstep.model import Factors, ground
+    >>> graph, layout = ground([2, 2], [Factors("edge", [[0, 1]])])
+    >>> label_world(graph, truth=[1, 0]).values
+    array([1, 0], dtype=int32)
+    """
+    n = graph.n_variables
+    truth = np.full(n, UNKNOWN, np.int32) if truth is None else np.array(truth, dtype=np.int32)
+    start = np.maximum(truth, 0) if values is None else np.array(values, dtype=np.int32)
+    for name, array in (("truth", truth), ("values", start)):
+        if array.shape != (n,):
+            raise ValueError(f"{name} has shape {array.shape}; give one value for each of the {n} variables")
+        bad = np.flatnonzero((array >= graph.n_values) | (array < (UNKNOWN if name == "truth" else 0)))
+        if len(bad):
+            raise ValueError(
+                f"{name} of variable {bad[0]} is {array[bad[0]]}, but it has values 0 to {graph.n_values[bad[0]] - 1}"
+            )
+    ptr = np.array([0, n] if document_ptr is None else document_ptr, dtype=np.int64)
+    if len(ptr) < 2 or ptr[0] != 0 or ptr[-1] != n or (np.diff(ptr) < 0).any():
+        raise ValueError(f"document_ptr must rise from 0 to the number of variables, {n}")
+    return LabelWorld(
+        graph,
+        start,
+        truth,
+        ptr,
+        np.array([0, n], np.int64),
+        np.zeros(restarts, np.int64),
+        np.zeros(1, np.int64),
+        Hamming() if signal is None else signal,
+        UniformFlip() if proposer is None else proposer,
+    )
+
+
+# --- moves, as (how many sites, the j-th site, its value) -----------------------------------------------------
+
+
+def _n_changed(move):  # pragma: no cover - replaced by its overload in compiled code
+    raise TypeError
+
+
+def _site(move, j):  # pragma: no cover
+    raise TypeError
+
+
+def _value(move, j):  # pragma: no cover
+    raise TypeError
+
+
+def _is_flip(move) -> bool:
+    return move.instance_class is Flip
+
+
+@overload(_n_changed, jit_options=INLINE)
+def _n_changed_overload(move):
+    return (lambda move: 1) if _is_flip(move) else (lambda move: move.size[0])
+
+
+@overload(_site, jit_options=INLINE)
+def _site_overload(move, j):
+    return (lambda move, j: move.site) if _is_flip(move) else (lambda move, j: move.sites[j])
+
+
+@overload(_value, jit_options=INLINE)
+def _value_overload(move, j):
+    return (lambda move, j: move.value) if _is_flip(move) else (lambda move, j: move.values[j])
+
+
+# --- the cells of factors ------------------------------------------------------------------------------------
+
+
+@compiled(inline=True)
+def _cells(world, move, f):
+    """Joint value of factor ``f``'s scope before and after the move."""
+    graph = world.graph
+    first = graph.factor_ptr[f]
+    g = graph.factor_group[f]
+    before = after = np.int64(0)
+    for e in range(first, graph.factor_ptr[f + 1]):
+        v = graph.factor_variables[e]
+        stride = graph.group_stride[g, e - first]
+        old = np.int64(world.values[v])
+        new = old
+        for j in range(_n_changed(move)):
+            if _site(move, j) == v:
+                new = np.int64(_value(move, j))
+        before += old * stride
+        after += new * stride
+    return before, after
+
+
+@compiled(inline=True)
+def _touched(world, move, k):
+    """The k-th factor the move touches, or -1 where an earlier site of the move names it too."""
+    graph = world.graph
+    j = 0
+    while True:
+        v = _site(move, j)
+        degree = graph.variable_ptr[v + 1] - graph.variable_ptr[v]
+        if k < degree:
+            break
+        k -= degree
+        j += 1
+    f = graph.factor_of_edge[graph.variable_ptr[v] + k]
+    if j > 0:
+        for e in range(graph.factor_ptr[f], graph.factor_ptr[f + 1]):
+            for i in range(j):
+                if graph.factor_variables[e] == _site(move, i):
+                    return -1
+    return f
+
+
+@compiled(inline=True)
+def cell_score(graph, f, cell, weights):
+    """The score of factor ``f`` at one joint value."""
+    g = graph.factor_group[f]
+    kind = graph.group_kind[g]
+    at = graph.factor_weight[f] + cell
+    if kind == _FIXED:
+        return graph.fixed_value[at]
+    cells = graph.group_cells[g]
+    row = graph.factor_row[f]
+    total = 0.0
+    if graph.group_bias[g] >= 0:
+        total += weights[at + graph.group_bias[g] * cells]
+    if kind == _BINARY:
+        for p in range(graph.row_ptr[row], graph.row_ptr[row + 1]):
+            total += weights[at + graph.row_index[p] * cells]
+    elif kind == _REAL:
+        for p in range(graph.row_ptr[row], graph.row_ptr[row + 1]):
+            total += weights[at + graph.row_index[p] * cells] * graph.row_value[p]
+    elif kind == _DENSE:
+        for column in range(graph.group_columns[g]):
+            total += weights[at + column * cells] * graph.dense_value[row + column]
+    return total
+
+
+@compiled(inline=True)
+def _add_change(graph, f, before, after, phi):
+    """Add the change of factor ``f``'s statistics from one joint value to another."""
+    g = graph.factor_group[f]
+    kind = graph.group_kind[g]
+    if kind == _FIXED or before == after:
+        return
+    at = graph.factor_weight[f]
+    cells = graph.group_cells[g]
+    row = graph.factor_row[f]
+    if graph.group_bias[g] >= 0:
+        start = at + graph.group_bias[g] * cells
+        add(phi, start + after, 1.0)
+        add(phi, start + before, -1.0)
+    if kind == _BINARY or kind == _REAL:
+        for p in range(graph.row_ptr[row], graph.row_ptr[row + 1]):
+            start = at + graph.row_index[p] * cells
+            x = graph.row_value[p] if kind == _REAL else 1.0
+            add(phi, start + after, x)
+            add(phi, start + before, -x)
+    elif kind == _DENSE:
+        for column in range(graph.group_columns[g]):
+            start = at + column * cells
+            x = graph.dense_value[row + column]
+            add(phi, start + after, x)
+            add(phi, start + before, -x)
+
+
+# --- verbs ---------------------------------------------------------------------------------------------------
+
+
+def _enter(world, document):
+    world.window[0] = world.document_ptr[document]
+    world.window[1] = world.document_ptr[document + 1]
+    begin(world.signal, world.values, world.truth, world.window)
+    return world.window[1] - world.window[0]
+
+
+def _n_factors(world, move):
+    n = 0
+    for j in range(_n_changed(move)):
+        v = _site(move, j)
+        n += world.graph.variable_ptr[v + 1] - world.graph.variable_ptr[v]
+    return n
+
+
+def _factor(world, move, k, phi):
+    f = _touched(world, move, k)
+    if f >= 0:
+        before, after = _cells(world, move, f)
+        _add_change(world.graph, f, before, after, phi)
+
+
+def _delta(world, move, weights, phi):
+    total = 0.0
+    graph = world.graph
+    for k in range(_n_factors_compiled(world, move)):
+        f = _touched(world, move, k)
+        if f < 0:
+            continue
+        before, after = _cells(world, move, f)
+        if before == after:
+            continue
+        new = cell_score(graph, f, after, weights)
+        if new == -np.inf:
+            return -np.inf  # a forbidden world, whatever else the move does
+        old = cell_score(graph, f, before, weights)
+        if old == -np.inf:
+            total = np.inf
+        else:
+            total += new - old
+    return total
+
+
+def _signal(world, move):
+    n = _n_changed(move)
+    if n == 1:
+        return gain(world.signal, world.values, world.truth, world.window, _site(move, 0), _value(move, 0))
+    # Several sites: price them one after the other on the values themselves, then put those back.
+    total = 0.0
+    for j in range(n):
+        s = _site(move, j)
+        total += gain(world.signal, world.values, world.truth, world.window, s, _value(move, j))
+        _exchange(world, move, j)
+    for j in range(n - 1, -1, -1):
+        _exchange(world, move, j)
+    return total
+
+
+def _is_silent(world, move):
+    for j in range(_n_changed(move)):
+        if world.truth[_site(move, j)] >= 0:
+            return False
+    return True
+
+
+def _commit(world, move):
+    for j in range(_n_changed(move)):
+        s = _site(move, j)
+        value = _value(move, j)
+        record(world.signal, world.values, world.truth, world.window, s, value)
+        world.values[s] = value
+        if len(world.journal) > 0:
+            n = world.n_journal[0]
+            if n == len(world.journal):
+                raise ValueError(
+                    "more sites changed than the world remembers; raise label_world(restarts=...)"
+                )
+            world.journal[n] = s
+            world.n_journal[0] = n + 1
+
+
+def _retrace(world, goal, phi):
+    # Walk from the world to the goal site by site, adding up what each step changes, and back again.
+    gap = 0.0
+    for s in range(world.window[0], world.window[1]):
+        if goal.values[s] != world.values[s]:
+            move = Flip(s, np.int64(goal.values[s]))
+            difference(world, move, phi)
+            gap += signal(world, move)
+            _swap(world, goal, s)
+    for s in range(world.window[0], world.window[1]):
+        if goal.values[s] != world.values[s]:
+            _swap(world, goal, s)
+    return gap
+
+
+def _restart(world, goal):
+    for n in range(world.n_journal[0]):
+        s = world.journal[n]
+        if world.values[s] != goal.values[s]:
+            record(world.signal, world.values, world.truth, world.window, s, np.int64(goal.values[s]))
+            world.values[s] = goal.values[s]
+    world.n_journal[0] = 0
+
+
+@compiled(inline=True)
+def _swap(world, goal, s):
+    """Exchange the values of one site between two worlds."""
+    kept = world.values[s]
+    record(world.signal, world.values, world.truth, world.window, s, np.int64(goal.values[s]))
+    world.values[s] = goal.values[s]
+    goal.values[s] = kept
+
+
+def _exchange(world, move, j):  # pragma: no cover - replaced by its overload in compiled code
+    """Exchange the j-th value of a move with the world's."""
+    raise TypeError
+
+
+@compiled(inline=True)
+def _exchange_values(world, move, j):
+    s = move.sites[j]
+    kept = world.values[s]
+    record(world.signal, world.values, world.truth, world.window, s, np.int64(move.values[j]))
+    world.values[s] = move.values[j]
+    move.values[j] = kept
+
+
+@overload(_exchange, jit_options=INLINE)
+def _exchange_overload(world, move, j):
+    # A flip has one site and never gets here; it only has to compile.
+    return (
+        (lambda world, move, j: None)
+        if _is_flip(move)
+        else (lambda world, move, j: _exchange_values(world, move, j))
+    )
+
+
+def _suggest(proposer, world, rng):  # pragma: no cover - replaced by its overload in compiled code
+    """A move from the world's proposer."""
+    raise TypeError
+
+
+@compiled(inline=True)
+def _uniform_flip(world, rng):
+    first, last = world.window[0], world.window[1]
+    site = first + below(rng, last - first)
+    # One of the other values, each as likely: drawing v out of K-1 and skipping the present one.
+    n = world.graph.n_values[site]
+    if n == 1:
+        return Flip(site, np.int64(0)), 0.0
+    value = below(rng, n - 1)
+    if value >= world.values[site]:
+        value += 1
+    return Flip(site, value), 0.0
+
+
+@compiled(inline=True)
+def _user_move(proposer, world, rng):
+    move = proposer.move
+    ratio = proposer.function(
+        world.values,
+        world.graph.n_values,
+        world.window[0],
+        world.window[1],
+        move.sites,
+        move.values,
+        move.size,
+        rng,
+    )
+    if move.size[0] < 1 or move.size[0] > len(move.sites):
+        raise ValueError("the proposer changed no variable, or more than max_sites; see as_proposer")
+    for j in range(move.size[0]):
+        s = move.sites[j]
+        if s < world.window[0] or s >= world.window[1]:
+            raise ValueError("the proposer named a variable outside of the document entered")
+        if move.values[j] < 0 or move.values[j] >= world.graph.n_values[s]:
+            raise ValueError("the proposer gave a variable a value outside of its domain")
+    return move, ratio
+
+
+@overload(_suggest, jit_options=INLINE)
+def _suggest_overload(proposer, world, rng):
+    if proposer.instance_class is UniformFlip:
+        return lambda proposer, world, rng: _uniform_flip(world, rng)
+    return lambda proposer, world, rng: _user_move(proposer, world, rng)
+
+
+def _propose(world, rng):
+    return _suggest(world.proposer, world, rng)
+
+
+@compiled(inline=True)
+def _add_rows(weights, base, cells, index, first, last, n, out):
+    """Add the weights of binary features to all values; four features a turn halve the traffic on ``out``."""
+    p = first
+    while p + 4 <= last:
+        a = base + index[p] * cells
+        b = base + index[p + 1] * cells
+        c = base + index[p + 2] * cells
+        d = base + index[p + 3] * cells
+        for k in range(n):
+            out[k] += (weights[a + k] + weights[b + k]) + (weights[c + k] + weights[d + k])
+        p += 4
+    while p < last:
+        a = base + index[p] * cells
+        for k in range(n):
+            out[k] += weights[a + k]
+        p += 1
+
+
+@compiled(inline=True)
+def add_scores(graph, f, base, stride, n, weights, out):
+    """Add to ``out`` the scores of factor ``f`` at cells ``base + k * stride``, for k below ``n``."""
+    g = graph.factor_group[f]
+    at = graph.factor_weight[f] + base
+    kind = graph.group_kind[g]
+    if kind == _FIXED:
+        for k in range(n):
+            out[k] += graph.fixed_value[at + k * stride]
+        return
+    cells = graph.group_cells[g]
+    if graph.group_bias[g] >= 0:
+        start = at + graph.group_bias[g] * cells
+        for k in range(n):
+            out[k] += weights[start + k * stride]
+    row = graph.factor_row[f]
+    if kind == _BINARY:
+        if stride == 1:
+            _add_rows(weights, at, cells, graph.row_index, graph.row_ptr[row], graph.row_ptr[row + 1], n, out)
+        else:
+            for p in range(graph.row_ptr[row], graph.row_ptr[row + 1]):
+                start = at + graph.row_index[p] * cells
+                for k in range(n):
+                    out[k] += weights[start + k * stride]
+    elif kind == _REAL:
+        for p in range(graph.row_ptr[row], graph.row_ptr[row + 1]):
+            start = at + graph.row_index[p] * cells
+            x = graph.row_value[p]
+            for k in range(n):
+                out[k] += weights[start + k * stride] * x
+    elif kind == _DENSE:
+        for column in range(graph.group_columns[g]):
+            start = at + column * cells
+            x = graph.dense_value[row + column]
+            for k in range(n):
+                out[k] += weights[start + k * stride] * x
+
+
+@compiled(inline=True)
+def conditional(world, site, weights, out):
+    """Scores of all values of one variable, the others held: ``out[:n_values[site]]``.
+
+    Values are counted from each other only; what no value of the site changes is left out.
+    """
+    graph = world.graph
+    n = graph.n_values[site]
+    for k in range(n):
+        out[k] = 0.0
+    for edge in range(graph.variable_ptr[site], graph.variable_ptr[site + 1]):
+        f = graph.factor_of_edge[edge]
+        slot = graph.slot_of_edge[edge]
+        g = graph.factor_group[f]
+        first = graph.factor_ptr[f]
+        base = np.int64(0)
+        for e in range(first, graph.factor_ptr[f + 1]):
+            if e - first != slot:
+                base += world.values[graph.factor_variables[e]] * graph.group_stride[g, e - first]
+        add_scores(graph, f, base, graph.group_stride[g, slot], n, weights, out)
+
+
+_n_factors_compiled = compiled(_n_factors, inline=True)
+
+register(
+    LabelWorld,
+    enter=_enter,
+    propose=_propose,
+    n_factors=_n_factors,
+    factor=_factor,
+    delta=_delta,
+    signal=_signal,
+    is_silent=_is_silent,
+    commit=_commit,
+    retrace=_retrace,
+    restart=_restart,
+)
+
+
+def goal_of(world: LabelWorld) -> LabelWorld:
+    """The world at the truth; where that is silent, the goal follows the walk."""
+    values = np.where(world.truth >= 0, world.truth, world.values).astype(np.int32)
+    counts = getattr(world.signal, "counts", None)
+    own = world.signal if counts is None else world.signal._replace(counts=counts.copy())
+    return world._replace(
+        values=values, signal=own, window=world.window.copy(), journal=np.zeros(0, np.int64)
+    )
