@@ -116,7 +116,7 @@ def label_world(
     proposer : optional
         `UniformFlip` or what `as_proposer` gives.
     restarts : int
-        How many changed variables to remember, for learners that go back to the truth.
+        How many changed variables to remember, for learners that go back to the truth every so many steps.
 
     Examples
     --------
@@ -152,7 +152,7 @@ def label_world(
     )
 
 
-# --- moves, as (how many sites, the j-th site, its value) -----------------------------------------------------
+# --- moves, as (how many sites, the j-th site, its value)
 
 
 def _n_changed(move):  # pragma: no cover - replaced by its overload in compiled code
@@ -186,7 +186,7 @@ def _value_overload(move, j):
     return (lambda move, j: move.value) if _is_flip(move) else (lambda move, j: move.values[j])
 
 
-# --- the cells of factors ------------------------------------------------------------------------------------
+# --- the cells of factors
 
 
 @compiled(inline=True)
@@ -283,7 +283,7 @@ def _add_change(graph, f, before, after, phi):
             add(phi, start + before, -x)
 
 
-# --- verbs ---------------------------------------------------------------------------------------------------
+# --- verbs
 
 
 def _enter(world, document):
@@ -574,11 +574,24 @@ register(
 )
 
 
+def fork(world: LabelWorld) -> LabelWorld:
+    """A walker of its own on the same values: what it counts and where it stands are not shared."""
+    signal = world.signal
+    if hasattr(signal, "counts"):
+        signal = signal._replace(counts=signal.counts.copy())
+    proposer = world.proposer
+    if isinstance(proposer, UserProposer):
+        proposer = proposer._replace(move=Relabel(*(array.copy() for array in proposer.move)))
+    return world._replace(
+        window=world.window.copy(),
+        journal=world.journal.copy(),
+        n_journal=world.n_journal.copy(),
+        signal=signal,
+        proposer=proposer,
+    )
+
+
 def goal_of(world: LabelWorld) -> LabelWorld:
     """The world at the truth; where that is silent, the goal follows the walk."""
     values = np.where(world.truth >= 0, world.truth, world.values).astype(np.int32)
-    counts = getattr(world.signal, "counts", None)
-    own = world.signal if counts is None else world.signal._replace(counts=counts.copy())
-    return world._replace(
-        values=values, signal=own, window=world.window.copy(), journal=np.zeros(0, np.int64)
-    )
+    return fork(world)._replace(values=values, journal=np.zeros(0, np.int64))

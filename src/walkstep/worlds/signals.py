@@ -183,7 +183,7 @@ def _f1(counts, right, predicted):
     return 1.0 if total == 0 else 2.0 * (counts[0] + right) / total
 
 
-# --- Hamming -------------------------------------------------------------------------------------------------
+# --- Hamming
 
 
 @compiled(inline=True)
@@ -194,7 +194,7 @@ def _gain_hamming(signal, values, truth, window, site, value):
     return signal.scale * (np.float64(value == true) - np.float64(values[site] == true))
 
 
-# --- token F1 ------------------------------------------------------------------------------------------------
+# --- token F1
 
 
 @compiled(inline=True)
@@ -231,7 +231,7 @@ def _record_tokens(signal, values, truth, window, site, value):
     signal.counts[1] += predicted
 
 
-# --- span F1 -------------------------------------------------------------------------------------------------
+# --- span F1
 
 
 @compiled(inline=True)
@@ -324,7 +324,7 @@ def _record_spans(signal, values, truth, window, site, value):
     signal.counts[1] += predicted
 
 
-# --- users' own ----------------------------------------------------------------------------------------------
+# --- users' own
 
 
 @compiled(inline=True)

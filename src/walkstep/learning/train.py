@@ -1,0 +1,269 @@
+"""Training: epochs of the learning walk, over documents, in one thread or several."""
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from walkstep.inference.transitions import gibbs_transition, metropolis_transition
+from walkstep.learning.steps import StepRule, WeightState, step_rule, weight_state
+from walkstep.learning.walk import Learner, Tally, empty_tally, learn, learner_row
+from walkstep.worlds.labels import LabelWorld, fork, goal_of
+from walkstep.worlds.randomness import Seed, as_generator, stream
+from walkstep.worlds.sparse import SparseVector, sparse_vector
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """What one pass over the documents did."""
+
+    number: int  # counted from 1
+    tally: Tally
+    seconds: float  # wall time
+
+    @property
+    def violations(self) -> float:
+        """Share of compared pairs that were ranked wrongly, or rightly by too little."""
+        return self.tally.violated / max(1, self.tally.compared)
+
+    @property
+    def steps_per_second(self) -> float:
+        """Steps of the walk per second of wall time."""
+        return self.tally.steps / max(self.seconds, 1e-9)
+
+
+@dataclass(frozen=True)
+class Training:
+    """Weights from a learning walk, and how it went."""
+
+    weights: NDArray[np.float64]  # averaged over all steps where that was asked for
+    last_weights: NDArray[np.float64]  # as they stood at the end
+    epochs: list[Epoch] = field(default_factory=list)
+    interrupted: bool = False
+
+
+class Trainer:
+    """A learning walk that can be run an epoch at a time.
+
+    Parameters
+    ----------
+    world : LabelWorld
+        Where the walk starts; its values are walked in place.
+    learner : str or Learner
+        A row of `walkstep.learning.LEARNERS`.
+    rule : str or StepRule
+        See `step_rule`.
+    sampler : {"gibbs", "metropolis"}
+    rival : {"drawn", "violating"}
+        For Gibbs, which neighbour is compared; see `gibbs_transition`.
+    temperature : float
+        Of the walk; between 0 (greedy) and 1 (the model's own).
+    n_sweeps : float
+        Steps an epoch takes in each document, as a multiple of its variables.
+    average : bool
+        Whether the result is the average of the weights over all steps.
+    shuffle : bool
+        Whether documents are visited in a fresh random order each epoch.
+    n_threads : int
+        Documents are dealt to so many shards that walk side by side; their weights are mixed after each
+        epoch (iterative parameter mixing, McDonald et al., 2010). The result depends on the number, never on timing.
+    weights : float array, optional
+        Where the weights start; by default at zero.
+    rng : seed or Generator
+    """
+
+    def __init__(
+        self,
+        world: LabelWorld,
+        *,
+        learner: str | Learner = "samplerank",
+        rule: str | StepRule = "mira",
+        sampler: str = "gibbs",
+        rival: str = "drawn",
+        temperature: float = 1.0,
+        n_sweeps: float = 1.0,
+        average: bool = True,
+        shuffle: bool = True,
+        n_threads: int = 1,
+        weights: NDArray[np.float64] | None = None,
+        rng: Seed = None,
+    ):
+        if sampler not in ("gibbs", "metropolis"):
+            raise ValueError(f"sampler is {sampler!r}; choose 'gibbs' or 'metropolis'")
+        if not temperature >= 0.0:
+            raise ValueError(f"temperature is {temperature}; give 0 or more")
+        if n_threads < 1:
+            raise ValueError(f"n_threads is {n_threads}; give 1 or more")
+        self.learner = learner_row(learner) if isinstance(learner, str) else learner
+        self.rule = step_rule(rule) if isinstance(rule, str) else rule
+        self.n_sweeps, self.average, self.shuffle = float(n_sweeps), average, shuffle
+        n_weights = world.graph.n_weights
+        start = np.zeros(n_weights) if weights is None else np.asarray(weights, dtype=np.float64)
+        if start.shape != (n_weights,):
+            raise ValueError(f"weights have shape {start.shape}; this graph takes ({n_weights},)")
+        self._rng = as_generator(rng)
+        n_documents = len(world.document_ptr) - 1
+        n_shards = min(n_threads, n_documents)
+        if n_shards > 1:
+            _check_documents_apart(world)
+        self._parts = np.array_split(np.arange(n_documents), n_shards)
+        goal = goal_of(world)
+        self._shards = [
+            _Shard(fork(world), fork(goal), self, start, sampler, rival, temperature) for _ in range(n_shards)
+        ]
+        self._total = np.zeros(n_weights)
+        self._n_steps = 0.0
+        self.epochs: list[Epoch] = []
+
+    def epoch(self) -> Epoch:
+        """Walk once through all documents."""
+        began = time.perf_counter()
+        orders = [self._rng.permutation(part) if self.shuffle else part for part in self._parts]
+        streams = [stream(child) for child in self._rng.spawn(len(self._shards))]
+        if len(self._shards) == 1:
+            tallies = [self._shards[0].walk(self, orders[0], streams[0])]
+        else:
+            with ThreadPoolExecutor(len(self._shards)) as pool:
+                jobs = zip(self._shards, orders, streams, strict=True)
+                tallies = list(pool.map(lambda job: job[0].walk(self, job[1], job[2]), jobs))
+        self._mix()
+        tally = Tally(*np.sum(tallies, axis=0).tolist())
+        self.epochs.append(Epoch(len(self.epochs) + 1, tally, time.perf_counter() - began))
+        return self.epochs[-1]
+
+    def _mix(self):
+        """Gather what the shards averaged, and let all go on from the mean of their weights."""
+        states = [shard.state for shard in self._shards]
+        for state in states:
+            self._total += state.total
+            self._n_steps += state.scalars[2]
+        if len(states) > 1:
+            weights = np.mean([state.weights for state in states], axis=0)
+            spread = np.mean([state.spread for state in states], axis=0)
+            for state in states:
+                state.values[:] = weights
+                state.spread[:] = spread
+                state.scalars[0] = 1.0
+        for state in states:
+            state.lag[:] = 0.0
+            state.scalars[1:] = 0.0
+
+    @property
+    def last_weights(self) -> NDArray[np.float64]:
+        """The weights as they stand."""
+        return self._shards[0].state.weights
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """The weights to use: averaged over all steps so far, or as they stand."""
+        if not self.average or self._n_steps == 0.0:
+            return self.last_weights
+        return self._total / self._n_steps
+
+    def set_temperature(self, temperature: float) -> None:
+        """Change the temperature of the walk, between epochs."""
+        for shard in self._shards:
+            shard.transition.temperature[0] = temperature
+
+
+class _Shard:
+    """Some documents, the weights as they stand there, and scratch to walk with."""
+
+    def __init__(
+        self, world: LabelWorld, goal: LabelWorld, trainer: Trainer, start, sampler, rival, temperature
+    ):
+        self.world, self.goal = world, goal
+        self.state: WeightState = weight_state(start, trainer.rule)
+        n_weights = len(start)
+        self.phi: SparseVector = sparse_vector(n_weights)
+        self.home: SparseVector = sparse_vector(n_weights if trainer.learner.truth else 1)
+        self.transition: Any = (
+            gibbs_transition(world, temperature, rival=rival)
+            if sampler == "gibbs"
+            else metropolis_transition(temperature)
+        )
+
+    def walk(self, trainer: Trainer, documents, rng) -> NDArray[np.int64]:
+        tally = empty_tally()
+        learn(
+            self.world,
+            self.goal,
+            self.transition,
+            trainer.learner,
+            trainer.rule,
+            self.state,
+            documents,
+            trainer.n_sweeps,
+            self.phi,
+            self.home,
+            rng,
+            tally,
+        )
+        return tally
+
+
+def _check_documents_apart(world: LabelWorld):
+    """Shards may only walk side by side where no factor joins two documents."""
+    graph = world.graph
+    document = np.searchsorted(world.document_ptr, graph.factor_variables, side="right") - 1
+    starts = graph.factor_ptr[:-1]
+    if len(starts) == 0:
+        return
+    apart = np.flatnonzero(np.minimum.reduceat(document, starts) != np.maximum.reduceat(document, starts))
+    if len(apart):
+        f = apart[0]
+        scope = graph.factor_variables[graph.factor_ptr[f] : graph.factor_ptr[f + 1]].tolist()
+        raise ValueError(
+            f"factor {f} joins variables {scope} of different documents; train with n_threads=1, "
+            "or let document_ptr keep what is joined together"
+        )
+
+
+def train(
+    world: LabelWorld,
+    *,
+    n_epochs: int = 10,
+    callback: Callable[[Trainer], bool | None] | None = None,
+    **settings,
+) -> Training:
+    """Learn weights by walking: `Trainer` run for some epochs.
+
+    Parameters
+    ----------
+    world : LabelWorld
+        With the truth to learn from.
+    n_epochs : int
+    callback : callable, optional
+        Called with the `Trainer` after every epoch; training ends early where it returns True.
+    **settings
+        As `Trainer` takes them.
+
+    Returns
+    -------
+    Training
+        Also when interrupted from the keyboard: with what was learned up to then.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from walkstep.model import Factors, ground
+    >>> from walkstep.worlds import label_world
+    >>> graph, layout = ground([2, 2, 2], [Factors("same", [[0, 1], [1, 2]])])
+    >>> training = train(label_world(graph, truth=[1, 1, 1]), n_epochs=3, rng=0)
+    >>> bool(training.weights[3] > training.weights[1])
+    True
+    """
+    trainer = Trainer(world, **settings)
+    interrupted = False
+    try:
+        for _ in range(n_epochs):
+            trainer.epoch()
+            if callback is not None and callback(trainer):
+                break
+    except KeyboardInterrupt:
+        interrupted = True
+    return Training(trainer.weights, trainer.last_weights, trainer.epochs, interrupted)
