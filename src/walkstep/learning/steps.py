@@ -23,12 +23,13 @@ class StepRule(NamedTuple):
 class WeightState(NamedTuple):
     """Weights as a learner holds them: ``scale * values``, with what averaging needs.
 
-    The sum over all steps of the weights is ``clock * values - lag``: an update at time ``clock`` adds
-    ``clock * change`` to ``lag``, so that averaging costs nothing on the steps that change nothing.
+    The sum of the weights over all steps is ``summed + clock * values - lag``: an update at time ``clock``
+    adds ``clock * change`` to ``lag``, so that averaging costs nothing on the steps that change nothing.
     """
 
     values: NDArray[np.float64]
     lag: NDArray[np.float64]
+    summed: NDArray[np.float64]
     spread: NDArray[np.float64]  # AdaGrad: summed squares; AROW: variances; else empty
     scalars: NDArray[np.float64]  # scale, clock, steps
 
@@ -39,8 +40,8 @@ class WeightState(NamedTuple):
 
     @property
     def total(self) -> NDArray[np.float64]:
-        """The sum of the weights over the steps since the last flush."""
-        return self.scalars[1] * self.values - self.lag
+        """The sum of the weights over all steps."""
+        return self.summed + self.scalars[1] * self.values - self.lag
 
 
 def step_rule(name: str = "mira", *, rate: float | None = None, l2: float = 0.0) -> StepRule:
@@ -81,7 +82,7 @@ def weight_state(weights: NDArray[np.float64], rule: StepRule) -> WeightState:
         spread = np.zeros(n)
     elif rule.kind == AROW:
         spread = np.ones(n)
-    return WeightState(np.array(weights, dtype=np.float64), np.zeros(n), spread, np.array([1.0, 0.0, 0.0]))
+    return WeightState(np.array(weights, dtype=np.float64), np.zeros(n), np.zeros(n), spread, np.array([1.0, 0.0, 0.0]))
 
 
 @compiled(inline=True)
@@ -91,11 +92,13 @@ def tick(state, shrink):
     state.scalars[2] += 1.0
     if shrink > 0.0:
         state.scalars[0] *= 1.0 - shrink
-        if state.scalars[0] < 1e-6:
-            # Keep ``values`` within range; the weights themselves do not change.
+        if state.scalars[0] < 1e-5:
+            # Keep ``values`` within range; the weights and their sum do not change.
             for i in range(len(state.values)):
+                state.summed[i] += state.scalars[1] * state.values[i] - state.lag[i]
+                state.lag[i] = 0.0
                 state.values[i] *= state.scalars[0]
-            state.scalars[1] /= state.scalars[0]
+            state.scalars[1] = 0.0
             state.scalars[0] = 1.0
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from walkstep.inference.transitions import gibbs_transition, metropolis_transition
 from walkstep.learning.steps import StepRule, WeightState, step_rule, weight_state
 from walkstep.learning.walk import Learner, Tally, empty_tally, learn, learner_row
-from walkstep.worlds.labels import LabelWorld, fork, goal_of
+from walkstep.worlds.labels import LabelWorld, fork, goal_of, max_sites
 from walkstep.worlds.randomness import Seed, as_generator, stream
 from walkstep.worlds.sparse import SparseVector, sparse_vector
 
@@ -111,12 +111,12 @@ class Trainer:
         if n_shards > 1:
             _check_documents_apart(world)
         self._parts = np.array_split(np.arange(n_documents), n_shards)
+        # Learners that go back to the truth remember what to undo: the sites of so many moves.
+        world = world._replace(journal=np.zeros(self.learner.restart * max_sites(world), np.int64))
         goal = goal_of(world)
         self._shards = [
             _Shard(fork(world), fork(goal), self, start, sampler, rival, temperature) for _ in range(n_shards)
         ]
-        self._total = np.zeros(n_weights)
-        self._n_steps = 0.0
         self.epochs: list[Epoch] = []
 
     def epoch(self) -> Epoch:
@@ -136,21 +136,19 @@ class Trainer:
         return self.epochs[-1]
 
     def _mix(self):
-        """Gather what the shards averaged, and let all go on from the mean of their weights."""
+        """Let all shards go on from the mean of their weights; what each has summed stays with it."""
         states = [shard.state for shard in self._shards]
+        if len(states) == 1:
+            return
+        weights = np.mean([state.weights for state in states], axis=0)
+        spread = np.mean([state.spread for state in states], axis=0)
         for state in states:
-            self._total += state.total
-            self._n_steps += state.scalars[2]
-        if len(states) > 1:
-            weights = np.mean([state.weights for state in states], axis=0)
-            spread = np.mean([state.spread for state in states], axis=0)
-            for state in states:
-                state.values[:] = weights
-                state.spread[:] = spread
-                state.scalars[0] = 1.0
-        for state in states:
+            state.summed[:] = state.total
             state.lag[:] = 0.0
-            state.scalars[1:] = 0.0
+            state.values[:] = weights
+            state.spread[:] = spread
+            state.scalars[0] = 1.0
+            state.scalars[1] = 0.0
 
     @property
     def last_weights(self) -> NDArray[np.float64]:
@@ -160,9 +158,11 @@ class Trainer:
     @property
     def weights(self) -> NDArray[np.float64]:
         """The weights to use: averaged over all steps so far, or as they stand."""
-        if not self.average or self._n_steps == 0.0:
+        states = [shard.state for shard in self._shards]
+        n_steps = sum(state.scalars[2] for state in states)
+        if not self.average or n_steps == 0.0:
             return self.last_weights
-        return self._total / self._n_steps
+        return np.sum([state.total for state in states], axis=0) / n_steps
 
     def set_temperature(self, temperature: float) -> None:
         """Change the temperature of the walk, between epochs."""
@@ -173,9 +173,7 @@ class Trainer:
 class _Shard:
     """Some documents, the weights as they stand there, and scratch to walk with."""
 
-    def __init__(
-        self, world: LabelWorld, goal: LabelWorld, trainer: Trainer, start, sampler, rival, temperature
-    ):
+    def __init__(self, world: LabelWorld, goal: LabelWorld, trainer: Trainer, start, sampler, rival, temperature):
         self.world, self.goal = world, goal
         self.state: WeightState = weight_state(start, trainer.rule)
         n_weights = len(start)

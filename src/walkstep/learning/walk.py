@@ -81,6 +81,22 @@ def _correct(phi, gap, margin, rule, state, tally):
 
 
 @compiled(allocates=False)
+def _shift(home, world, goal, move, silent, sign, phi):
+    """Carry phi(truth) - phi(y_t) along with a move (or, with the other sign, back again).
+
+    Where the truth says nothing it goes along with the chain, so that only what it says is compared.
+    Not inlined: the loop is compiled in half the time.
+    """
+    clear(phi)
+    difference(world, move, phi)
+    add_scaled(home, phi, sign)
+    if silent:
+        clear(phi)
+        difference(goal, move, phi)
+        add_scaled(home, phi, -sign)
+
+
+@compiled(allocates=False)
 def learn(world, goal, transition, learner, rule, state, documents, n_sweeps, phi, home, rng, tally):
     """Walk through documents, comparing worlds and correcting the weights at every step (Algorithm 1).
 
@@ -131,14 +147,7 @@ def learn(world, goal, transition, learner, rule, state, documents, n_sweeps, ph
             if learner.truth:
                 silent = is_silent(world, move)
                 omega = signal(world, move)
-                clear(phi)
-                difference(world, move, phi)
-                add_scaled(home, phi, -1.0)
-                if silent:
-                    # The truth goes along where it says nothing, so that only what it says is compared.
-                    clear(phi)
-                    difference(goal, move, phi)
-                    add_scaled(home, phi, 1.0)
+                _shift(home, world, goal, move, silent, -1.0, phi)
                 if distance - omega != 0.0 or learner.always:
                     tally[2] += 1
                     gap = state.scalars[0] * dot(home, state.values)
@@ -150,13 +159,7 @@ def learn(world, goal, transition, learner, rule, state, documents, n_sweeps, ph
                     if silent:
                         commit(goal, move)
                 else:
-                    clear(phi)
-                    difference(world, move, phi)
-                    add_scaled(home, phi, 1.0)
-                    if silent:
-                        clear(phi)
-                        difference(goal, move, phi)
-                        add_scaled(home, phi, -1.0)
+                    _shift(home, world, goal, move, silent, 1.0, phi)
             if accepted:
                 tally[1] += 1
                 commit(world, move)
@@ -166,6 +169,8 @@ def learn(world, goal, transition, learner, rule, state, documents, n_sweeps, ph
                 clear(home)
                 distance = 0.0
                 since_restart = 0
+        if learner.restart > 0:
+            restart(world, goal)
 
 
 @compiled

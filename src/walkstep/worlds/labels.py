@@ -98,7 +98,6 @@ def label_world(
     document_ptr: ArrayLike | None = None,
     signal: Any = None,
     proposer: Any = None,
-    restarts: int = 0,
 ) -> LabelWorld:
     """A world over a graph.
 
@@ -115,8 +114,6 @@ def label_world(
         The metric, one of `walkstep.worlds.signals`; by default Hamming accuracy.
     proposer : optional
         `UniformFlip` or what `as_proposer` gives.
-    restarts : int
-        How many changed variables to remember, for learners that go back to the truth every so many steps.
 
     Examples
     --------
@@ -145,7 +142,7 @@ def label_world(
         truth,
         ptr,
         np.array([0, n], np.int64),
-        np.zeros(restarts, np.int64),
+        np.zeros(0, np.int64),
         np.zeros(1, np.int64),
         Hamming() if signal is None else signal,
         UniformFlip() if proposer is None else proposer,
@@ -360,9 +357,7 @@ def _commit(world, move):
         if len(world.journal) > 0:
             n = world.n_journal[0]
             if n == len(world.journal):
-                raise ValueError(
-                    "more sites changed than the world remembers; raise label_world(restarts=...)"
-                )
+                raise ValueError("more sites changed than the world's journal holds; make it longer")
             world.journal[n] = s
             world.n_journal[0] = n + 1
 
@@ -418,9 +413,7 @@ def _exchange_values(world, move, j):
 def _exchange_overload(world, move, j):
     # A flip has one site and never gets here; it only has to compile.
     return (
-        (lambda world, move, j: None)
-        if _is_flip(move)
-        else (lambda world, move, j: _exchange_values(world, move, j))
+        (lambda world, move, j: None) if _is_flip(move) else (lambda world, move, j: _exchange_values(world, move, j))
     )
 
 
@@ -572,6 +565,11 @@ register(
     retrace=_retrace,
     restart=_restart,
 )
+
+
+def max_sites(world: LabelWorld) -> int:
+    """The most variables that one move of the world changes."""
+    return len(world.proposer.move.sites) if isinstance(world.proposer, UserProposer) else 1
 
 
 def fork(world: LabelWorld) -> LabelWorld:

@@ -66,9 +66,7 @@ def token_f1(background: int = 0, *, scale: float = 1.0) -> TokenF1:
     return TokenF1(int(background), float(scale), np.zeros(3, np.int64))
 
 
-def span_f1(
-    labels: Sequence[str], truth: ArrayLike, sentence_ptr: ArrayLike, *, scale: float = 1.0
-) -> SpanF1:
+def span_f1(labels: Sequence[str], truth: ArrayLike, sentence_ptr: ArrayLike, *, scale: float = 1.0) -> SpanF1:
     """F1 over spans, read as CoNLL's scorer reads them.
 
     Parameters
@@ -82,9 +80,7 @@ def span_f1(
     scale : float
         What a perfect document is worth; its number of spans makes one span worth about one.
     """
-    prefixes = [
-        label.partition("-")[0] if "-" in label else ("O" if label == "O" else "I") for label in labels
-    ]
+    prefixes = [label.partition("-")[0] if "-" in label else ("O" if label == "O" else "I") for label in labels]
     names = [label.partition("-")[2] or label for label in labels]
     kinds = {name: k for k, name in enumerate(sorted(set(names)))}
     n = len(labels)
@@ -105,9 +101,7 @@ def span_f1(
     is_first[np.asarray(sentence_ptr)] = True
     coded = np.where(truth < 0, n, truth)
     true_end, true_type = _true_spans(coded, starts, ends, type_of_label, is_first)
-    return SpanF1(
-        starts, ends, type_of_label, is_first, true_end, true_type, float(scale), np.zeros(3, np.int64)
-    )
+    return SpanF1(starts, ends, type_of_label, is_first, true_end, true_type, float(scale), np.zeros(3, np.int64))
 
 
 def _true_spans(coded, starts, ends, type_of_label, is_first):
@@ -212,9 +206,7 @@ def _change_of_tokens(signal, values, truth, site, value):
     true, old = truth[site], values[site]
     if true < 0:
         return 0, 0
-    right = np.int64(value == true and value != signal.background) - np.int64(
-        old == true and old != signal.background
-    )
+    right = np.int64(value == true and value != signal.background) - np.int64(old == true and old != signal.background)
     return right, np.int64(value != signal.background) - np.int64(old != signal.background)
 
 
@@ -248,14 +240,8 @@ def _count_spans(signal, values, truth, first, last, site, value):
     known = True
     for v in range(first, last):
         label = _label_at(signal, values, v, site, value)
-        before = (
-            outside if v == first or signal.is_first[v] else _label_at(signal, values, v - 1, site, value)
-        )
-        after = (
-            outside
-            if v == last - 1 or signal.is_first[v + 1]
-            else _label_at(signal, values, v + 1, site, value)
-        )
+        before = outside if v == first or signal.is_first[v] else _label_at(signal, values, v - 1, site, value)
+        after = outside if v == last - 1 or signal.is_first[v + 1] else _label_at(signal, values, v + 1, site, value)
         if signal.starts[before, label]:
             start = v
             known = True
@@ -263,9 +249,7 @@ def _count_spans(signal, values, truth, first, last, site, value):
         if signal.ends[label, after]:
             if known:
                 predicted += 1
-                right += (
-                    signal.true_end[start] == v + 1 and signal.true_type[start] == signal.type_of_label[label]
-                )
+                right += signal.true_end[start] == v + 1 and signal.true_type[start] == signal.type_of_label[label]
             start = -1
     return right, predicted
 
