@@ -36,7 +36,7 @@ def save_archive(
     arrays : mapping of str to array
     """
     metadata = {"walkstep": FORMAT, "kind": kind, "description": json.dumps(description)}
-    content = save({name: np.ascontiguousarray(array) for name, array in arrays.items()}, metadata=metadata)
+    content = save({name: np.asarray(array, order="C") for name, array in arrays.items()}, metadata=metadata)
     path = Path(path)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; give the name of a file to save the model in")

@@ -1,0 +1,445 @@
+"""Tokens in, tags out."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from walkstep.apps.base import Estimator
+from walkstep.apps.progress import EpochProgress
+from walkstep.data.archive import load_archive, save_archive
+from walkstep.data.sequences import Sequences
+from walkstep.data.tagging_schemes import allowed_transitions, convert, detect_scheme
+from walkstep.evaluation.spans import SpanScores, span_scores
+from walkstep.inference.forest import Constraints, forest, k_best, marginals, viterbi
+from walkstep.inference.loopy import best_near, sampled_marginals
+from walkstep.learning.steps import step_rule
+from walkstep.learning.train import Epoch, Trainer
+from walkstep.model.domains import Domain
+from walkstep.model.factors import Factors
+from walkstep.model.graph import Graph, ground
+from walkstep.model.templates import Grounding
+from walkstep.model.templates import Template, linear_chain, second_order_chain, skip_chain
+from walkstep.worlds.labels import label_world
+from walkstep.worlds.signals import Hamming, as_metric, span_f1, token_f1
+
+Sentences = Sequences | Iterable[Sequence[str] | Sequence[tuple[str, ...]]]
+Tags = Iterable[Sequence[str | None]]
+
+_SHAPES = {"chain": linear_chain, "skip-chain": skip_chain, "second-order": second_order_chain}
+_SIGNALS = ("hamming", "token-f1", "span-f1")
+_SCHEMES = ("auto", "bio", "bilou", "raw")
+
+
+class SequenceTagger(Estimator):
+    """Tag the tokens of sentences: names, parts of speech, fields, phrases.
+
+    A linear chain by default, trained by SampleRank (Wick et al., 2011) and decoded exactly; with ``templates`` any
+    other model over the tokens of a document, decoded exactly where it is a forest and by annealing where not.
+
+    Parameters
+    ----------
+    templates : {"chain", "skip-chain", "second-order"}, str or sequence of Template
+        The model: a ready-made shape, a text in the model language, or templates. ``skip-chain`` also joins
+        capitalised words that recur within a document, so that they agree.
+    features : "default" or list of str
+        What a tag sees of its surroundings, for the ready-made shapes; see `walkstep.features`.
+    learner : str
+        A row of the table of learners: samplerank, samplerank-svm, samplerank-svm-1, hybrid, pcd, cd-k, sr-learn.
+    step : {"arow", "mira", "adagrad", "constant", "perceptron"}
+        How far each correction goes.
+    rate : float, optional
+        Of that step; see `walkstep.learning.step_rule`.
+    temperature : float
+        Of the training walk. Too cold and the walk never leaves the truth, too hot and it never sees it.
+    rival : {"violating", "drawn"}
+        Learn from the worst-ranked value of each tag, or from the one the walk drew (the paper's).
+    n_epochs : int
+        Passes over the training data.
+    l2 : float
+        Share by which weights shrink at each step.
+    average : bool
+        Use the average of the weights over all steps.
+    signal : {"hamming", "token-f1", "span-f1"} or callable
+        The metric to train on; a function ``(values, truth) -> float`` of a document is compiled.
+    scheme : {"auto", "bio", "bilou", "raw"}
+        How spans are written inside the model; predictions come in the scheme of the training tags.
+    constrained : bool
+        Never predict a sequence of tags that the scheme forbids.
+    min_count : int
+        Features seen on fewer training tokens are left out.
+    n_buckets : int, optional
+        Hash features into so many buckets instead of numbering them.
+    gazetteers : mapping of str to file, optional
+        Lists of known phrases, one a line; adds a feature for each.
+    clusters : file, optional
+        Word clusters in Brown's format; adds features for their prefixes.
+    functions : mapping of str to callable, optional
+        Features of your own, ``word -> str``, named in ``features``.
+    keep_names : bool
+        Keep feature names for `top_features`.
+    n_threads : int
+        Shards that train side by side; the result depends on the number, never on timing.
+    random_state : int, optional
+    verbose : int
+
+    Attributes
+    ----------
+    classes_ : list of str
+        The tags as the model knows them.
+    scheme_ : str
+        The scheme of the training tags.
+    weights_ : float array
+    epochs_ : list of Epoch
+    dev_scores_ : list of float
+        F1 on the development data after each epoch, where that was given.
+
+    Examples
+    --------
+    >>> sentences = [["Ada", "met", "Bob"], ["Bob", "slept"]] * 5
+    >>> tags = [["B-PER", "O", "B-PER"], ["B-PER", "O"]] * 5
+    >>> tagger = SequenceTagger(n_epochs=3, random_state=0).fit(sentences, tags)
+    >>> tagger.predict([["Bob", "met", "Ada"]])
+    [['B-PER', 'O', 'B-PER']]
+    """
+
+    def __init__(
+        self,
+        *,
+        templates: str | Sequence[Template] = "chain",
+        features: str | Sequence[str] = "default",
+        learner: str = "samplerank",
+        step: str = "arow",
+        rate: float | None = 10.0,
+        temperature: float = 0.4,
+        rival: str = "violating",
+        n_epochs: int = 10,
+        l2: float = 0.0,
+        average: bool = True,
+        signal: Any = "hamming",
+        scheme: str = "auto",
+        constrained: bool = True,
+        min_count: int = 1,
+        n_buckets: int | None = None,
+        gazetteers: Mapping[str, Any] | None = None,
+        clusters: Any = None,
+        functions: Mapping[str, Any] | None = None,
+        keep_names: bool = False,
+        n_threads: int = 1,
+        random_state: int | None = None,
+        verbose: int = 0,
+    ):
+        self.templates = templates
+        self.features = features
+        self.learner = learner
+        self.step = step
+        self.rate = rate
+        self.temperature = temperature
+        self.rival = rival
+        self.n_epochs = n_epochs
+        self.l2 = l2
+        self.average = average
+        self.signal = signal
+        self.scheme = scheme
+        self.constrained = constrained
+        self.min_count = min_count
+        self.n_buckets = n_buckets
+        self.gazetteers = gazetteers
+        self.clusters = clusters
+        self.functions = functions
+        self.keep_names = keep_names
+        self.n_threads = n_threads
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # Training
+
+    def fit(
+        self,
+        sentences: Sentences,
+        tags: Tags | None = None,
+        *,
+        documents: Sequence[int] | None = None,
+        dev: tuple[Sentences, Tags] | Sequences | None = None,
+    ) -> Self:
+        """Learn from tagged sentences.
+
+        Parameters
+        ----------
+        sentences : list of lists of str, or Sequences
+            The tokens; a token may be a tuple of its word and further columns.
+        tags : list of lists of str or None
+            The truth, ``None`` where it is unknown: nothing is learned there.
+        documents : sequence of int, optional
+            The document of each sentence; features and skip edges look at whole documents.
+        dev : (sentences, tags) or Sequences, optional
+            Development data: the weights of the epoch with the best F1 on it are kept.
+        """
+        corpus = self._corpus(sentences, tags, documents)
+        if corpus.tags is None or all(tag is None for tag in corpus.tags):
+            raise ValueError("there are no tags to learn from; pass tags=, one list for each sentence")
+        if corpus.n_tokens == 0:
+            raise ValueError("there are no sentences to learn from; pass at least one")
+        if self.n_epochs < 1:
+            raise ValueError(f"n_epochs is {self.n_epochs}; give 1 or more")
+        held_out = None if dev is None else (dev if isinstance(dev, Sequences) else self._corpus(*dev, None))
+        self.scheme_ = detect_scheme(corpus.tags, corpus.sentence_ptr)
+        self.inner_scheme_ = self._inner_scheme()
+        inner = convert(corpus.tags, corpus.sentence_ptr, self.scheme_, self.inner_scheme_)
+        self.classes_ = _in_order(tag for tag in set(inner) if tag is not None)
+        domain = Domain("tag", tuple(self.classes_))
+        self.grounding_ = Grounding(
+            self._read_templates(corpus),
+            min_count=self.min_count,
+            n_buckets=self.n_buckets,
+            gazetteers=self.gazetteers,
+            clusters=self.clusters,
+            functions=self.functions,
+            keep_names=self.keep_names,
+        )
+        graph, self.layout_ = self.grounding_.fit_ground(corpus, domain)
+        self._train(graph, corpus, domain.encode(inner), held_out)
+        return self
+
+    def _corpus(self, sentences: Sentences, tags: Tags | None, documents: Sequence[int] | None) -> Sequences:
+        if isinstance(sentences, Sequences):
+            return sentences
+        return Sequences.from_lists(sentences, tags, documents=documents)
+
+    def _inner_scheme(self) -> Any:
+        if self.scheme not in _SCHEMES:
+            raise ValueError(f"scheme is {self.scheme!r}; choose one of {', '.join(_SCHEMES)}")
+        if self.scheme_ == "raw" or self.scheme == "raw":
+            return self.scheme_
+        return "bio" if self.scheme == "auto" else self.scheme
+
+    def _read_templates(self, corpus: Sequences) -> tuple[Template, ...]:
+        if not isinstance(self.templates, str):
+            return tuple(self.templates)
+        if self.templates not in _SHAPES:
+            # The parser is loaded only for those who write a model as text.
+            from walkstep.model.language import parse_model
+
+            return parse_model(self.templates)
+        features = ["default"] if isinstance(self.features, str) else list(self.features)
+        if isinstance(self.features, str) and self.features != "default":
+            raise ValueError(f"features is {self.features!r}; give 'default' or a list of features")
+        if self.gazetteers is not None:
+            features += ["gazetteer", "gazetteer[-1]", "gazetteer[1]"]
+        if self.clusters is not None:
+            features += [f"cluster({n})[{o}]" for n in (4, 6, 10, 20) for o in (-1, 0, 1)]
+        return _SHAPES[self.templates](features)
+
+    def _signal(self, truth: NDArray[np.int32], corpus: Sequences) -> Any:
+        if callable(self.signal):
+            return as_metric(self.signal)
+        if self.signal == "hamming":
+            return Hamming()
+        if self.signal == "token-f1":
+            return token_f1(self.classes_.index("O") if "O" in self.classes_ else 0, scale=10.0)
+        if self.signal == "span-f1":
+            return span_f1(self.classes_, truth, corpus.sentence_ptr, scale=10.0)
+        raise ValueError(f"signal is {self.signal!r}; choose one of {', '.join(_SIGNALS)}, or pass a function")
+
+    def _train(self, graph: Graph, corpus: Sequences, truth: NDArray[np.int32], dev: Sequences | None) -> None:
+        joins_sentences = any(template.joins_pairs for template in self.grounding_.templates)
+        documents = corpus.sentence_ptr[corpus.document_ptr] if joins_sentences else corpus.sentence_ptr
+        world = label_world(graph, truth, document_ptr=documents, signal=self._signal(truth, corpus))
+        trainer = Trainer(
+            world,
+            learner=self.learner,
+            rule=step_rule(self.step, rate=self.rate, l2=self.l2),
+            rival=self.rival,
+            temperature=self.temperature,
+            average=self.average,
+            n_threads=self.n_threads,
+            rng=self.random_state,
+        )
+        self.dev_scores_: list[float] = []
+        best: NDArray[np.float64] | None = None
+        with EpochProgress(self.n_epochs, self.verbose) as progress:
+            try:
+                for _ in range(self.n_epochs):
+                    epoch = trainer.epoch()
+                    text = f"{epoch.violations:.1%} of pairs corrected, {epoch.steps_per_second:,.0f} tokens/s"
+                    if dev is not None:
+                        self.weights_ = _storable(trainer.weights)
+                        self.dev_scores_.append(self.evaluate(dev).f1)
+                        text += f", dev F1 {self.dev_scores_[-1]:.4f}"
+                        if self.dev_scores_[-1] == max(self.dev_scores_):
+                            best = self.weights_
+                    progress.show(epoch.number, text)
+            except KeyboardInterrupt:
+                if not trainer.epochs:
+                    raise
+                progress.show(len(trainer.epochs), "interrupted: keeping what was learned so far")
+        self.weights_ = _storable(trainer.weights) if best is None else best
+        self.epochs_: list[Epoch] = trainer.epochs
+
+    # Answers
+
+    def predict(self, sentences: Sentences, *, documents: Sequence[int] | None = None) -> list[list[str]]:
+        """The best tags of each sentence, in the scheme of the training tags."""
+        self._check_fitted("weights_")
+        corpus = self._corpus(sentences, None, documents)
+        if corpus.n_tokens == 0:
+            return []
+        return corpus.split(self._tags(self._decode(corpus), corpus))
+
+    def predict_marginals(
+        self, sentences: Sentences, *, documents: Sequence[int] | None = None
+    ) -> list[NDArray[np.float64]]:
+        """How probable each tag of `classes_` is at each token: one array (tokens, tags) a sentence.
+
+        Exact where the model is a forest; otherwise from Gibbs samples.
+        """
+        self._check_fitted("weights_")
+        corpus = self._corpus(sentences, None, documents)
+        if corpus.n_tokens == 0:
+            return []
+        graph, constraints = self._constrained_graph(corpus)
+        if self._is_forest():
+            plan = forest(graph, sentence_ptr=corpus.sentence_ptr)
+            probabilities = marginals(plan, self.weights_, constraints=constraints).probabilities
+        else:
+            start = self._decode(corpus)
+            probabilities = sampled_marginals(graph, self.weights_, start, rng=self.random_state or 0)
+        return np.split(probabilities, corpus.sentence_ptr[1:-1])
+
+    def predict_k_best(self, sentences: Sentences, k: int) -> list[list[tuple[list[str], float]]]:
+        """The k best taggings of each sentence with their scores, best first; for models that are forests."""
+        self._check_fitted("weights_")
+        corpus = self._corpus(sentences, None, None)
+        if corpus.n_tokens == 0:
+            return []
+        if not self._is_forest():
+            raise ValueError("k-best needs a model without cycles; train with templates='chain'")
+        graph, constraints = self._constrained_graph(corpus)
+        found = k_best(forest(graph, sentence_ptr=corpus.sentence_ptr), self.weights_, k, constraints=constraints)
+        answers: list[list[tuple[list[str], float]]] = [[] for _ in range(corpus.n_sentences)]
+        for rank in range(k):
+            # Sentences with fewer taggings than asked for repeat their best one here, and skip it below.
+            values = np.where(found.values[rank] < 0, found.values[0], found.values[rank])
+            for s, tags in enumerate(corpus.split(self._tags(values, corpus))):
+                if rank < found.counts[s]:
+                    answers[s].append((tags, float(found.scores[rank, s])))
+        return answers
+
+    def evaluate(
+        self, sentences: Sentences, tags: Tags | None = None, *, documents: Sequence[int] | None = None
+    ) -> SpanScores:
+        """Precision, recall and F1 of whole spans, by type and overall, and accuracy of tokens."""
+        self._check_fitted("weights_")
+        corpus = self._corpus(sentences, tags, documents)
+        if corpus.tags is None:
+            raise ValueError("there are no tags to compare with; pass tags=, one list for each sentence")
+        predicted = self._tags(self._decode(corpus), corpus)
+        return span_scores(corpus.tags, predicted, corpus.sentence_ptr)
+
+    def score(self, sentences: Sentences, tags: Tags | None = None) -> float:
+        """F1 of whole spans; accuracy of tokens where tags mark no spans."""
+        scores = self.evaluate(sentences, tags)
+        return scores.accuracy if self.scheme_ == "raw" else scores.f1
+
+    def top_features(self, tag: str, n: int = 20) -> list[tuple[str, float]]:
+        """The features that speak most for a tag, with their weights (needs ``keep_names=True``)."""
+        self._check_fitted("weights_")
+        if tag not in self.classes_:
+            raise ValueError(f"the model has no tag {tag!r}; it has {', '.join(self.classes_)}")
+        block = next(block for block in self.layout_ if len(block.shape) == 1)
+        table = self.layout_.view(self.weights_, block.name)[0, :, self.classes_.index(tag)]
+        names = self.grounding_.feature_names(block.name)
+        return [(names[row], float(table[row])) for row in np.argsort(-table, kind="stable")[:n]]
+
+    def _decode(self, corpus: Sequences) -> NDArray[np.int32]:
+        """The best world of a corpus."""
+        graph, constraints = self._constrained_graph(corpus)
+        if self._is_forest():
+            return viterbi(forest(graph, sentence_ptr=corpus.sentence_ptr), self.weights_, constraints=constraints).values
+        # Begin at the best world of the part without cycles, which is a legal one.
+        groups = [group for group in self.grounding_.factors(corpus) if group.arity == 1 or group.name == "transition"]
+        chain, _ = ground(np.full(corpus.n_tokens, len(self.classes_)), groups, self.layout_)
+        plan = forest(chain, sentence_ptr=corpus.sentence_ptr)
+        start = viterbi(plan, self.weights_, constraints=self._constraints()).values
+        return best_near(graph, self.weights_, start, rng=self.random_state or 0)
+
+    def _is_forest(self) -> bool:
+        templates = self.grounding_.templates
+        return all(len(template.scope) <= 2 and not template.joins_pairs for template in templates)
+
+    def _constraints(self) -> Constraints | None:
+        if not self.constrained or self.inner_scheme_ not in ("bio", "bilou"):
+            return None
+        return Constraints(*allowed_transitions(self.classes_, self.inner_scheme_))
+
+    def _constrained_graph(self, corpus: Sequences) -> tuple[Graph, Constraints | None]:
+        """The graph to decode; without a chain to hold them, the constraints become factors of it."""
+        constraints = self._constraints()
+        if constraints is None or self._is_forest():
+            return self.grounding_.ground(corpus)[0], constraints
+        n = len(self.classes_)
+        is_first = np.zeros(corpus.n_tokens, bool)
+        is_first[corpus.sentence_ptr[:-1]] = True
+        right = np.flatnonzero(~is_first)
+        last = corpus.sentence_ptr[1:] - 1
+        groups = self.grounding_.factors(corpus)
+        for name, scopes, allowed in (
+            ("start", corpus.sentence_ptr[:-1, None], constraints.start),
+            ("end", last[:, None], constraints.end),
+            ("legal", np.stack([right - 1, right], axis=1), constraints.transition),
+        ):
+            if len(scopes):
+                groups.append(Factors(name, scopes, fixed=np.where(allowed, 0.0, -np.inf)))
+        return ground(np.full(corpus.n_tokens, n), groups, self.layout_)[0], None
+
+    def _tags(self, values: NDArray[np.integer], corpus: Sequences) -> list[str]:
+        """Values as tags of the training data's scheme."""
+        classes = self.classes_
+        inner = [classes[value] for value in values.tolist()]
+        return convert(inner, corpus.sentence_ptr, self.inner_scheme_, self.scheme_)  # pyright: ignore[reportReturnType]
+
+    # Keeping
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the trained model to one file: plain arrays and JSON, no code."""
+        self._check_fitted("weights_")
+        grounding, arrays = self.grounding_.state(without_functions=True)
+        settings = {
+            name: value
+            for name, value in self.get_params().items()
+            if name not in ("templates", "gazetteers", "clusters", "functions", "signal")
+        }
+        description = {
+            "settings": settings,
+            "scheme": self.scheme_,
+            "inner_scheme": self.inner_scheme_,
+            "grounding": grounding,
+            "dev_scores": self.dev_scores_,
+        }
+        save_archive(path, "SequenceTagger", description, {**arrays, "weights": self.weights_.astype(np.float32)})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, functions: Mapping[str, Any] | None = None) -> Self:
+        """Read a model that `save` wrote; functions of your own must be passed again."""
+        description, arrays = load_archive(path, "SequenceTagger")
+        tagger = cls(**description["settings"], functions=functions)
+        tagger.scheme_, tagger.inner_scheme_ = description["scheme"], description["inner_scheme"]
+        tagger.weights_ = arrays.pop("weights").astype(np.float64)
+        tagger.grounding_ = Grounding.from_state(description["grounding"], arrays, functions=functions)
+        tagger.layout_ = tagger.grounding_.layout
+        tagger.templates = tagger.grounding_.templates
+        tagger.classes_ = list(tagger.grounding_.domains[0].values)
+        tagger.dev_scores_, tagger.epochs_ = description["dev_scores"], []
+        return tagger
+
+
+def _in_order(tags: Iterable[str]) -> list[str]:
+    """Tags in a fixed order, the one outside of spans first."""
+    return sorted(tags, key=lambda tag: (tag != "O", tag))
+
+
+def _storable(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weights as a saved model holds them, so that it answers as this one does."""
+    return weights.astype(np.float32).astype(np.float64)

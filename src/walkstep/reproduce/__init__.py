@@ -1,0 +1,21 @@
+"""Published tables, run again by one command each.
+
+A reproduction is a module with ``run(seed, quick=False, progress=None) -> dict`` that returns
+``{name, seed, seconds, rows: [{row, metric, paper, ours}], bars: [{id, ours}]}``.
+"""
+
+from importlib import import_module
+from types import ModuleType
+
+REPRODUCTIONS = {
+    "samplerank-table2": "Multi-label classification of Scene and Yeast (SampleRank paper, Table 2)",
+    "samplerank-table3": "Named entities of CoNLL-2003 (SampleRank paper, Table 3)",
+    "srlearn-bound": "Errors of SR-Learn on separable data stay below R^2 / delta^2 (Theorem 1)",
+}
+
+
+def load(name: str) -> ModuleType:
+    """The module of a reproduction."""
+    if name not in REPRODUCTIONS:
+        raise ValueError(f"there is no reproduction called {name!r}; there are {', '.join(REPRODUCTIONS)}")
+    return import_module(f"walkstep.reproduce.{name.replace('-', '_')}")
