@@ -69,14 +69,8 @@ class Factors:
                     f"the {len(scopes)} factors"
                 )
         self._check_features()
-        if (
-            self.sets is not None
-            and len(scopes)
-            and not 0 <= np.min(self.sets) <= np.max(self.sets) < self.n_sets
-        ):
-            raise ValueError(
-                f"factors {self.name!r} use parameter sets outside 0..{self.n_sets - 1}; raise n_sets"
-            )
+        if self.sets is not None and len(scopes) and not 0 <= np.min(self.sets) <= np.max(self.sets) < self.n_sets:
+            raise ValueError(f"factors {self.name!r} use parameter sets outside 0..{self.n_sets - 1}; raise n_sets")
 
     def _check_features(self):
         if self.features is None:

@@ -33,20 +33,14 @@ class Graph(NamedTuple):
     """
 
     n_values: NDArray[np.int32]  # (V,) size of each variable's domain
-    variable_ptr: NDArray[
-        np.int64
-    ]  # (V+1,) the factors of variable v are at variable_ptr[v]:variable_ptr[v+1] of
+    variable_ptr: NDArray[np.int64]  # (V+1,) the factors of variable v are at variable_ptr[v]:variable_ptr[v+1] of
     factor_of_edge: NDArray[np.int32]  # (E,) the factor, and
     slot_of_edge: NDArray[np.int8]  # (E,) the place of the variable in its scope
-    factor_ptr: NDArray[
-        np.int64
-    ]  # (F+1,) the scope of factor f is factor_variables[factor_ptr[f]:factor_ptr[f+1]]
+    factor_ptr: NDArray[np.int64]  # (F+1,) the scope of factor f is factor_variables[factor_ptr[f]:factor_ptr[f+1]]
     factor_variables: NDArray[np.int32]  # (E,)
     factor_group: NDArray[np.int16]  # (F,)
     factor_weight: NDArray[np.int64]  # (F,) where its weights begin (in fixed_value for fixed groups)
-    factor_row: NDArray[
-        np.int64
-    ]  # (F,) its row of features (where it begins in dense_value for dense groups)
+    factor_row: NDArray[np.int64]  # (F,) its row of features (where it begins in dense_value for dense groups)
     group_kind: NDArray[np.int8]  # (G,) a Kind
     group_cells: NDArray[np.int64]  # (G,) joint values of a scope
     group_bias: NDArray[np.int64]  # (G,) row of the bias weight, -1 where there is none
@@ -136,9 +130,7 @@ def lay_out(n_values: ArrayLike, groups: Sequence[Factors]) -> Layout:
     return Layout.of(list(blocks.values()))
 
 
-def ground(
-    n_values: ArrayLike, groups: Sequence[Factors], layout: Layout | None = None
-) -> tuple[Graph, Layout]:
+def ground(n_values: ArrayLike, groups: Sequence[Factors], layout: Layout | None = None) -> tuple[Graph, Layout]:
     """Freeze groups of factors over variables into one graph.
 
     Parameters
@@ -245,9 +237,7 @@ class _Pieces:
         arities = _join(self.arities, np.int64)
         factor_ptr = np.concatenate([[0], np.cumsum(arities)]).astype(np.int64)
         factor_variables = _join(self.variables, np.int32)
-        variable_ptr, factor_of_edge, slot_of_edge = _edges_of_variables(
-            len(n_values), factor_ptr, factor_variables
-        )
+        variable_ptr, factor_of_edge, slot_of_edge = _edges_of_variables(len(n_values), factor_ptr, factor_variables)
         strides = np.zeros((len(self.strides), max((len(s) for s in self.strides), default=1)), np.int64)
         for g, stride in enumerate(self.strides):
             strides[g, : len(stride)] = stride
