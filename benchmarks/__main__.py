@@ -23,9 +23,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Walkstep and its peers.")
     parser.add_argument("--only", action="append", choices=names(), help="run this one (may be repeated)")
     parser.add_argument("--quick", action="store_true", help="small sizes, for a look; writes no results")
-    parser.add_argument(
-        "--output", type=Path, help="where to write results (default: benchmarks/results.json)"
-    )
+    parser.add_argument("--output", type=Path, help="where to write results (default: benchmarks/results.json)")
     options = parser.parse_args()
 
     modules = {name: importlib.import_module(f"benchmarks.bench_{name}") for name in options.only or names()}

@@ -15,9 +15,7 @@ def run(quick: bool) -> list[Record]:
     n_sentences = 300 if quick else 2000
     bars = []
     for peer in ("bare_numba", "thrml", "numbskull"):
-        bars += _rates(
-            f"{peer}_ising", "updates_per_second", {"ising-updates": "updates_per_second"}, side=side
-        )
+        bars += _rates(f"{peer}_ising", "updates_per_second", {"ising-updates": "updates_per_second"}, side=side)
     sentences, pos, tags = _sentences(n_sentences)
     bars += _rates(
         "python_features",
@@ -55,9 +53,7 @@ def _rates(module: str, function: str, figures: dict[str, str], **kwargs: Any) -
     if "tags" in result:
         accuracy = float((result["tags"] == kwargs["train_tags"]).mean())
         if accuracy < 0.85:
-            reason = (
-                f"accuracy {accuracy:.2f} on its own training data: features and tags do not fit together"
-            )
+            reason = f"accuracy {accuracy:.2f} on its own training data: features and tags do not fit together"
             return [record(id, None, module, None, reason=reason) for id in figures]
         result["accuracy"] = accuracy
     print(f"  {module}: " + ", ".join(f"{k} {v:.5g}" for k, v in result.items() if np.isscalar(v)))

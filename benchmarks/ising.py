@@ -29,6 +29,4 @@ def check_bond_sum(value: float, side: int, beta: float = BETA) -> None:
     slope = (exact_bond_sum(beta + 1e-4) - exact_bond_sum(beta - 1e-4)) / 2e-4
     allowed = 5 * np.sqrt(slope) / side
     if not abs(value - exact) <= allowed:
-        raise ValueError(
-            f"bond sum {value:.4f} is not {exact:.4f} ± {allowed:.4f}: not a sample of this model"
-        )
+        raise ValueError(f"bond sum {value:.4f} is not {exact:.4f} ± {allowed:.4f}: not a sample of this model")

@@ -18,9 +18,7 @@ from benchmarks.ising import BETA, bond_sum, check_bond_sum
 from benchmarks.measure import cpu_timer, repeat
 
 
-def updates_per_second(
-    side: int, n_sweeps: int = 60, n_repeats: int = 5, beta: float = BETA, seed: int = 0
-) -> dict:
+def updates_per_second(side: int, n_sweeps: int = 60, n_repeats: int = 5, beta: float = BETA, seed: int = 0) -> dict:
     """Spin updates per CPU-second on a ``side`` × ``side`` torus, building and compilation not counted.
 
     ``side`` is even, so that two colours do. The warm-up is one call of the compiled ``n_sweeps``.

@@ -20,7 +20,7 @@ from walkstep.learning.train import Epoch, Trainer
 from walkstep.model.domains import Domain
 from walkstep.model.factors import Factors
 from walkstep.model.graph import Graph, ground
-from walkstep.model.templates import Grounding
+from walkstep.model.grounding import Grounding
 from walkstep.model.templates import Template, linear_chain, second_order_chain, skip_chain
 from walkstep.worlds.labels import label_world
 from walkstep.worlds.signals import Hamming, as_metric, span_f1, token_f1
@@ -91,6 +91,8 @@ class SequenceTagger(Estimator):
         The tags as the model knows them.
     scheme_ : str
         The scheme of the training tags.
+    columns_ : list of str
+        The further columns of the training data, for those who read other data alike.
     weights_ : float array
     epochs_ : list of Epoch
     dev_scores_ : list of float
@@ -186,6 +188,7 @@ class SequenceTagger(Estimator):
             raise ValueError(f"n_epochs is {self.n_epochs}; give 1 or more")
         held_out = None if dev is None else (dev if isinstance(dev, Sequences) else self._corpus(*dev, None))
         self.scheme_ = detect_scheme(corpus.tags, corpus.sentence_ptr)
+        self.columns_ = list(corpus.columns)
         self.inner_scheme_ = self._inner_scheme()
         inner = convert(corpus.tags, corpus.sentence_ptr, self.scheme_, self.inner_scheme_)
         self.classes_ = _in_order(tag for tag in set(inner) if tag is not None)
@@ -357,7 +360,8 @@ class SequenceTagger(Estimator):
         """The best world of a corpus."""
         graph, constraints = self._constrained_graph(corpus)
         if self._is_forest():
-            return viterbi(forest(graph, sentence_ptr=corpus.sentence_ptr), self.weights_, constraints=constraints).values
+            plan = forest(graph, sentence_ptr=corpus.sentence_ptr)
+            return viterbi(plan, self.weights_, constraints=constraints).values
         # Begin at the best world of the part without cycles, which is a legal one.
         groups = [group for group in self.grounding_.factors(corpus) if group.arity == 1 or group.name == "transition"]
         chain, _ = ground(np.full(corpus.n_tokens, len(self.classes_)), groups, self.layout_)
@@ -409,11 +413,12 @@ class SequenceTagger(Estimator):
         settings = {
             name: value
             for name, value in self.get_params().items()
-            if name not in ("templates", "gazetteers", "clusters", "functions", "signal")
+            if name not in ("gazetteers", "clusters", "functions") and (isinstance(value, str | int | float) or not value)
         }
         description = {
             "settings": settings,
             "scheme": self.scheme_,
+            "columns": self.columns_,
             "inner_scheme": self.inner_scheme_,
             "grounding": grounding,
             "dev_scores": self.dev_scores_,
@@ -424,12 +429,12 @@ class SequenceTagger(Estimator):
     def load(cls, path: str | os.PathLike[str], *, functions: Mapping[str, Any] | None = None) -> Self:
         """Read a model that `save` wrote; functions of your own must be passed again."""
         description, arrays = load_archive(path, "SequenceTagger")
-        tagger = cls(**description["settings"], functions=functions)
+        tagger = cls(**description["settings"], functions=functions)  # what cannot be written keeps its default
         tagger.scheme_, tagger.inner_scheme_ = description["scheme"], description["inner_scheme"]
+        tagger.columns_ = description["columns"]
         tagger.weights_ = arrays.pop("weights").astype(np.float64)
         tagger.grounding_ = Grounding.from_state(description["grounding"], arrays, functions=functions)
         tagger.layout_ = tagger.grounding_.layout
-        tagger.templates = tagger.grounding_.templates
         tagger.classes_ = list(tagger.grounding_.domains[0].values)
         tagger.dev_scores_, tagger.epochs_ = description["dev_scores"], []
         return tagger

@@ -1,0 +1,1 @@
+"""What was observed: corpora, label sets, saved models; one reader for each format."""

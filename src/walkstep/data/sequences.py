@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,8 +59,7 @@ class Sequences:
 
     def split(self, flat: Sequence) -> list[list]:
         """Cut anything that has one entry a token into one list a sentence."""
-        ptr = self.sentence_ptr.tolist()
-        return [list(flat[a:b]) for a, b in zip(ptr[:-1], ptr[1:], strict=True)]
+        return [list(flat[a:b]) for a, b in pairwise(self.sentence_ptr.tolist())]
 
     @classmethod
     def from_lists(
@@ -75,7 +75,8 @@ class Sequences:
         Parameters
         ----------
         sentences : iterable of sequences of str
-            The words. A token may also be a tuple: the word, then the entries of ``column1``, ``column2``, ...
+            The words. A token may also be a tuple: the word, then the entries of further columns, which are
+            called ``column1``, ``column2``, ...
         tags : iterable of sequences of str or None, optional
             The truth, shaped like ``sentences``.
         columns : mapping of str to such iterables, optional
@@ -84,12 +85,15 @@ class Sequences:
             The document of each sentence; sentences of a document stand together. Without it,
             all sentences are one document each.
         """
-        sentences = [list(sentence) for sentence in sentences]
-        lengths = [len(sentence) for sentence in sentences]
-        for s, length in enumerate(lengths):
-            if length == 0:
+        nested: list[list] = []
+        for s, sentence in enumerate(sentences):
+            if isinstance(sentence, str):
+                raise TypeError(f"sentence {s} is the string {sentence[:40]!r}; split it into a list of words")
+            nested.append(list(sentence))
+            if not nested[-1]:
                 raise ValueError(f"sentence {s} is empty; leave empty sentences out")
-        flat: list = [token for sentence in sentences for token in sentence]
+        lengths = [len(sentence) for sentence in nested]
+        flat: list = [token for sentence in nested for token in sentence]
         gathered: dict[str, list[str]] = {}
         if flat and isinstance(flat[0], tuple):
             width = len(flat[0])
@@ -113,7 +117,7 @@ class Sequences:
         return cls(
             tokens=tokens,
             sentence_ptr=np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64),
-            document_ptr=_document_ptr(documents, len(sentences)),
+            document_ptr=_document_ptr(documents, len(nested)),
             columns=gathered,
             tags=None if tags is None else _flatten("tags", tags, lengths),
         )
@@ -121,15 +125,15 @@ class Sequences:
 
 def _flatten(name: str, nested: Iterable[Sequence], lengths: list[int]) -> list:
     """One flat list, after checking that the nested one has the sentences' shape."""
-    nested = [list(part) for part in nested]
-    if len(nested) != len(lengths):
-        raise ValueError(f"there are {len(lengths)} sentences but {name} has {len(nested)}; give one each")
-    for s, (part, length) in enumerate(zip(nested, lengths, strict=True)):
+    parts = [list(part) for part in nested]
+    if len(parts) != len(lengths):
+        raise ValueError(f"there are {len(lengths)} sentences but {name} has {len(parts)}; give one each")
+    for s, (part, length) in enumerate(zip(parts, lengths, strict=True)):
         if len(part) != length:
             raise ValueError(
                 f"sentence {s} has {length} tokens but {len(part)} entries in {name}; give one entry a token"
             )
-    return [entry for part in nested for entry in part]
+    return [entry for part in parts for entry in part]
 
 
 def _document_ptr(documents: Sequence[int] | None, n_sentences: int) -> NDArray[np.int64]:

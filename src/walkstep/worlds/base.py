@@ -59,7 +59,8 @@ def verbs_of(world: type) -> dict[str, Any]:
     """The compiled verbs of a world, by name."""
     if world not in _WORLDS:
         raise TypeError(
-            f"{world.__name__} is not a registered world; call walkstep.worlds.register({world.__name__}, propose=..., ...)"
+            f"{world.__name__} is not a registered world; call "
+            f"walkstep.worlds.register({world.__name__}, propose=..., ...)"
         )
     return _WORLDS[world]
 
