@@ -2,7 +2,7 @@
 
 Numba looks for edits only in the file of the function it caches, so a loop that calls a helper from
 another file would go on running yesterday's helper. The cache folder is therefore named by a hash of
-every source file of the package: any edit starts a fresh folder.
+every source file that loops are made of: an edit there starts a fresh folder.
 """
 
 import hashlib
@@ -40,6 +40,9 @@ def _base_folder() -> Path:
     return Path(root) / "walkstep"
 
 
+_LAYERS_WITH_LOOPS = ("features", "model", "worlds", "inference", "learning")
+
+
 @cache
 def cache_folder() -> Path | None:
     """Folder of this version's compiled code, or None where nothing can be written.
@@ -49,8 +52,10 @@ def cache_folder() -> Path | None:
     digest = hashlib.blake2b(digest_size=8)
     package = Path(__file__).parent
     for source in sorted(package.rglob("*.py")):
-        digest.update(source.relative_to(package).as_posix().encode())
-        digest.update(source.read_bytes())
+        name, text = source.relative_to(package).as_posix(), source.read_bytes()
+        # Loops and the constants they freeze stand below the apps; above, only files that compile count.
+        if name.split("/")[0] in _LAYERS_WITH_LOOPS or b"compiled" in text:
+            digest.update(name.encode() + b"\0" + text)
     folder = _base_folder() / f"{digest.hexdigest()}-numba{numba.__version__}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -92,6 +97,22 @@ def compiled(function: Function | None = None, *, inline: bool = False, allocate
     return dispatcher
 
 
+@cache
+def uncached(dispatcher: Any) -> Any:
+    """The same loop, compiled anew in every process."""
+    options = {name: value for name, value in dispatcher.targetoptions.items() if name != "nopython"}
+    return numba.njit(**options)(dispatcher.py_func)
+
+
+def loop_for(dispatcher: Any, world: Any) -> Any:
+    """The loop to run over a world: one kept on disk for Walkstep's own, an `uncached` one for a user's.
+
+    Numba would not notice that a user has edited the verbs of his world.
+    """
+    is_own = type(world).__module__.partition(".")[0] == "walkstep"
+    return dispatcher if is_own else uncached(dispatcher)
+
+
 class Pointer(CPUDispatcher):
     """A user's function with one fixed signature, which compiled loops call through its address.
 
@@ -104,7 +125,7 @@ class Pointer(CPUDispatcher):
         return types.FunctionType(self.nopython_signatures[0])
 
 
-def pointer(function: Callable[..., Any], signature: Any, what: str, arguments: str) -> Pointer:
+def pointer(function: Callable[..., Any], signature: Any, what: str, arguments: str, *, nogil: bool = True) -> Pointer:
     """Compile a user's function for one signature, now, so that what is wrong with it is said now.
 
     Parameters
@@ -115,12 +136,14 @@ def pointer(function: Callable[..., Any], signature: Any, what: str, arguments: 
         What it takes and returns.
     what, arguments : str
         Its role and its parameters, for the error message.
+    nogil : bool
+        False for one that goes back to Python.
     """
     function = getattr(function, "py_func", function)
-    dispatcher = Pointer(function, targetoptions={"nopython": True, "nogil": True})
+    dispatcher = Pointer(function, targetoptions={"nopython": True, "nogil": nogil})
     try:
         dispatcher.compile(signature)
-    except NumbaError as error:
+    except (NumbaError, TypeError) as error:  # the latter where the number of arguments differs
         raise TypeError(
             f"{what} {function.__name__!r} does not compile as {arguments}; the compiler says: {error}"
         ) from error

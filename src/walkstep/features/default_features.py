@@ -2,17 +2,23 @@
 
 from collections.abc import Collection
 
-_WINDOW = range(-2, 3)
+_NEAR = (-1, 0, 1)
+_WIDE = (-2, -1, 0, 1, 2)
 
-#: Features of a text that has words alone.
+#: Features of a text that has words alone, chosen on CoNLL-2003's training and development data.
 DEFAULT_FEATURES: list[str] = [
-    *(f"{name}[{offset}]" for name in ("word", "lower", "shape", "short_shape") for offset in _WINDOW),
-    *(f"{name}({n})" for name in ("prefix", "suffix") for n in range(1, 5)),
+    *(f"word[{offset}]" for offset in _NEAR),
+    *(f"{name}[{offset}]" for name in ("lower", "short_shape") for offset in _WIDE),
+    "shape",
+    *(f"{name}({n})" for name in ("prefix", "suffix") for n in range(1, 6)),
     "bag:lower[-4:-1]",
     "bag:lower[1:4]",
-    "word[-1]&word",
-    "word&word[1]",
-    "shape[-1]&shape&shape[1]",
+    "lower[-1]&lower",
+    "lower&lower[1]",
+    "lower[-1]&lower[1]",
+    "short_shape[-1]&short_shape",
+    "short_shape&short_shape[1]",
+    "short_shape[-1]&short_shape&short_shape[1]",
     "first",
     "sentence_upper",
     "doc_prev",
@@ -20,6 +26,7 @@ DEFAULT_FEATURES: list[str] = [
     "doc_lower_seen",
     "doc_capital_seen",
     "doc_phrase",
+    "doc_shape",
 ]
 
 
@@ -34,8 +41,7 @@ def default_features(columns: Collection[str] = ()) -> list[str]:
     Examples
     --------
     >>> len(default_features()), len(default_features(["pos", "chunk"]))
-    (40, 52)
+    (40, 50)
     """
-    windows = [f"{name}[{offset}]" for name in ("pos", "chunk") if name in columns for offset in _WINDOW]
-    pairs = ["pos[-1]&pos", "pos&pos[1]"] if "pos" in columns else []
-    return [*DEFAULT_FEATURES, *windows, *pairs]
+    windows = [f"{name}[{offset}]" for name in ("pos", "chunk") if name in columns for offset in _WIDE]
+    return [*DEFAULT_FEATURES, *windows]

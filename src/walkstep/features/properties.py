@@ -205,6 +205,12 @@ PROPERTIES: dict[str, Property] = {
 }
 
 
+def kind_of(name: str) -> str:
+    """Whether a property has one value, is a flag, or has many; a user's function may do any of these."""
+    known = PROPERTIES.get(name)
+    return "value" if known is None else known.kind
+
+
 def parts_of(expression: Expression) -> tuple:
     """The atoms and bags that an expression is made of.
 

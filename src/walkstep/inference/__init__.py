@@ -1,0 +1,60 @@
+"""Answers, weights held fixed: samplers, searches for the best world, and how far to trust them."""
+
+from walkstep.inference.annealing import BestWorld, Outcome, anneal, constant, geometric, linear
+from walkstep.inference.base import Sampler, Samples, run, run_chains
+from walkstep.inference.diagnostics import effective_sample_size, monte_carlo_error, split_r_hat
+from walkstep.inference.exact import Exact, enumerate_worlds
+from walkstep.inference.forest import (
+    Best,
+    Constraints,
+    Forest,
+    KBest,
+    Marginals,
+    decode_chains,
+    forest,
+    k_best,
+    marginals,
+    viterbi,
+)
+from walkstep.inference.gibbs import GibbsInfo, GibbsState, gibbs
+from walkstep.inference.hill_climbing import hill_climbing
+from walkstep.inference.metropolis import MetropolisInfo, MetropolisState, metropolis
+from walkstep.inference.potentials import Potentials, potentials, total_score
+
+__all__ = [
+    "Best",
+    "BestWorld",
+    "Constraints",
+    "Exact",
+    "Forest",
+    "GibbsInfo",
+    "GibbsState",
+    "KBest",
+    "Marginals",
+    "MetropolisInfo",
+    "MetropolisState",
+    "Outcome",
+    "Potentials",
+    "Sampler",
+    "Samples",
+    "anneal",
+    "constant",
+    "decode_chains",
+    "effective_sample_size",
+    "enumerate_worlds",
+    "forest",
+    "geometric",
+    "gibbs",
+    "hill_climbing",
+    "k_best",
+    "linear",
+    "marginals",
+    "metropolis",
+    "monte_carlo_error",
+    "potentials",
+    "run",
+    "run_chains",
+    "split_r_hat",
+    "total_score",
+    "viterbi",
+]

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from walkstep.compiled import compiled
 from walkstep.model.graph import Graph, Kind
-from walkstep.worlds.labels import add_scores
+from walkstep.worlds.scores import add_scores
 
 
 class Potentials(NamedTuple):
@@ -48,9 +48,7 @@ def potentials(graph: Graph, weights: NDArray[np.float64]) -> Potentials:
         if kind in (Kind.BARE, Kind.FIXED):
             offset = graph.factor_weight[first:last]
             # One table for each set of parameters; almost always there is a single one.
-            starts, which = (
-                (offset[:1], 0) if (offset == offset[:1]).all() else np.unique(offset, return_inverse=True)
-            )
+            starts, which = (offset[:1], 0) if (offset == offset[:1]).all() else np.unique(offset, return_inverse=True)
             source = graph.fixed_value if kind == Kind.FIXED else weights
             tables = source[starts[:, None] + np.arange(cells)]
             if kind == Kind.BARE and graph.group_bias[g] < 0:
@@ -71,3 +69,40 @@ def _fill_tables(graph, weights, first, tables):
     tables[:] = 0.0
     for f in range(len(tables)):
         add_scores(graph, first + f, 0, 1, tables.shape[1], weights, tables[f])
+
+
+def total_score(held: Potentials, values: NDArray[np.integer]) -> float:
+    """The unnormalised log weight of a whole world.
+
+    Examples
+    --------
+    >>> from walkstep.model import Factors, ground
+    >>> graph, layout = ground([2, 2, 2], [Factors("edge", [[0, 1], [1, 2]])])
+    >>> total_score(potentials(graph, np.array([1.0, 0.0, 0.0, 2.0])), np.array([0, 0, 1]))
+    1.0
+    """
+    return _sum_of_scores(held, np.ascontiguousarray(values, dtype=np.int32))
+
+
+@compiled(allocates=False)
+def _sum_of_scores(held, values):
+    """What all factors say."""
+    graph = held.graph
+    total = 0.0
+    for f in range(len(held.table_ptr)):
+        g = graph.factor_group[f]
+        first = graph.factor_ptr[f]
+        at = held.table_ptr[f]
+        for e in range(first, graph.factor_ptr[f + 1]):
+            at += values[graph.factor_variables[e]] * graph.group_stride[g, e - first]
+        total += held.table[at]
+    return total
+
+
+def frozen_graph(held: Potentials) -> Graph:
+    """The same graph with every factor a fixed table: worlds over it are scored without weights or features."""
+    kind = np.full_like(held.graph.group_kind, Kind.FIXED)
+    table, table_ptr = held.table.view(), held.table_ptr.view()
+    for array in (kind, table, table_ptr):
+        array.flags.writeable = False
+    return held.graph._replace(group_kind=kind, factor_weight=table_ptr, fixed_value=table, n_weights=0)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from walkstep.compiled import INLINE, compiled
 from walkstep.worlds.base import delta, propose, signal
-from walkstep.worlds.labels import Flip, LabelWorld, conditional
+from walkstep.worlds.labels import Flip, LabelWorld, conditional, prefetch
 from walkstep.worlds.randomness import below, uniform
 
 
@@ -106,6 +106,12 @@ def accepts(change, ratio, temperature, rng):
 @compiled(inline=True)
 def draw(scores, n, temperature, rng):
     """A value with probability proportional to exp(score / temperature)."""
+    return pick(scores, n, temperature, uniform(rng))
+
+
+@compiled(inline=True)
+def pick(scores, n, temperature, u):
+    """The value that a number ``u`` from [0, 1) falls on, each as wide as its probability."""
     best = 0
     for k in range(1, n):
         if scores[k] > scores[best]:
@@ -119,7 +125,7 @@ def draw(scores, n, temperature, rng):
         x = (scores[k] - top) * inverse
         if x > -40.0:  # below, less than one draw in 10**17
             total += np.exp(x)
-    threshold = uniform(rng) * total
+    threshold = u * total
     for k in range(n):
         x = (scores[k] - top) * inverse
         if x > -40.0:
@@ -149,6 +155,8 @@ def _attempt_gibbs(transition, world, weights, scale, phi, rng):
     site = first + at
     scores = transition.scores
     n = world.graph.n_values[site]
+    if not transition.is_random and site + 1 < last:
+        prefetch(world, site + 1, weights)
     conditional(world, site, weights, scores)
     if scale != 1.0:
         for k in range(n):

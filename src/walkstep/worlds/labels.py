@@ -9,13 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from walkstep.compiled import INLINE, compiled, pointer
 from walkstep.model.domains import UNKNOWN
-from walkstep.model.graph import Graph, Kind
+from walkstep.model.graph import Graph
 from walkstep.worlds.base import difference, register, signal
 from walkstep.worlds.randomness import below
+from walkstep.worlds.scores import add_change, add_scores, cell_score, prefetch_factor
 from walkstep.worlds.signals import Hamming, begin, gain, record
-from walkstep.worlds.sparse import add
-
-_BARE, _BINARY, _REAL, _DENSE, _FIXED = (int(kind) for kind in Kind)
 
 
 class Flip(NamedTuple):
@@ -227,59 +225,6 @@ def _touched(world, move, k):
     return f
 
 
-@compiled(inline=True)
-def cell_score(graph, f, cell, weights):
-    """The score of factor ``f`` at one joint value."""
-    g = graph.factor_group[f]
-    kind = graph.group_kind[g]
-    at = graph.factor_weight[f] + cell
-    if kind == _FIXED:
-        return graph.fixed_value[at]
-    cells = graph.group_cells[g]
-    row = graph.factor_row[f]
-    total = 0.0
-    if graph.group_bias[g] >= 0:
-        total += weights[at + graph.group_bias[g] * cells]
-    if kind == _BINARY:
-        for p in range(graph.row_ptr[row], graph.row_ptr[row + 1]):
-            total += weights[at + graph.row_index[p] * cells]
-    elif kind == _REAL:
-        for p in range(graph.row_ptr[row], graph.row_ptr[row + 1]):
-            total += weights[at + graph.row_index[p] * cells] * graph.row_value[p]
-    elif kind == _DENSE:
-        for column in range(graph.group_columns[g]):
-            total += weights[at + column * cells] * graph.dense_value[row + column]
-    return total
-
-
-@compiled(inline=True)
-def _add_change(graph, f, before, after, phi):
-    """Add the change of factor ``f``'s statistics from one joint value to another."""
-    g = graph.factor_group[f]
-    kind = graph.group_kind[g]
-    if kind == _FIXED or before == after:
-        return
-    at = graph.factor_weight[f]
-    cells = graph.group_cells[g]
-    row = graph.factor_row[f]
-    if graph.group_bias[g] >= 0:
-        start = at + graph.group_bias[g] * cells
-        add(phi, start + after, 1.0)
-        add(phi, start + before, -1.0)
-    if kind == _BINARY or kind == _REAL:
-        for p in range(graph.row_ptr[row], graph.row_ptr[row + 1]):
-            start = at + graph.row_index[p] * cells
-            x = graph.row_value[p] if kind == _REAL else 1.0
-            add(phi, start + after, x)
-            add(phi, start + before, -x)
-    elif kind == _DENSE:
-        for column in range(graph.group_columns[g]):
-            start = at + column * cells
-            x = graph.dense_value[row + column]
-            add(phi, start + after, x)
-            add(phi, start + before, -x)
-
-
 # --- verbs
 
 
@@ -302,7 +247,7 @@ def _factor(world, move, k, phi):
     f = _touched(world, move, k)
     if f >= 0:
         before, after = _cells(world, move, f)
-        _add_change(world.graph, f, before, after, phi)
+        add_change(world.graph, f, before, after, phi)
 
 
 def _delta(world, move, weights, phi):
@@ -472,63 +417,6 @@ def _propose(world, rng):
 
 
 @compiled(inline=True)
-def _add_rows(weights, base, cells, index, first, last, n, out):
-    """Add the weights of binary features to all values; four features a turn halve the traffic on ``out``."""
-    p = first
-    while p + 4 <= last:
-        a = base + index[p] * cells
-        b = base + index[p + 1] * cells
-        c = base + index[p + 2] * cells
-        d = base + index[p + 3] * cells
-        for k in range(n):
-            out[k] += (weights[a + k] + weights[b + k]) + (weights[c + k] + weights[d + k])
-        p += 4
-    while p < last:
-        a = base + index[p] * cells
-        for k in range(n):
-            out[k] += weights[a + k]
-        p += 1
-
-
-@compiled(inline=True)
-def add_scores(graph, f, base, stride, n, weights, out):
-    """Add to ``out`` the scores of factor ``f`` at cells ``base + k * stride``, for k below ``n``."""
-    g = graph.factor_group[f]
-    at = graph.factor_weight[f] + base
-    kind = graph.group_kind[g]
-    if kind == _FIXED:
-        for k in range(n):
-            out[k] += graph.fixed_value[at + k * stride]
-        return
-    cells = graph.group_cells[g]
-    if graph.group_bias[g] >= 0:
-        start = at + graph.group_bias[g] * cells
-        for k in range(n):
-            out[k] += weights[start + k * stride]
-    row = graph.factor_row[f]
-    if kind == _BINARY:
-        if stride == 1:
-            _add_rows(weights, at, cells, graph.row_index, graph.row_ptr[row], graph.row_ptr[row + 1], n, out)
-        else:
-            for p in range(graph.row_ptr[row], graph.row_ptr[row + 1]):
-                start = at + graph.row_index[p] * cells
-                for k in range(n):
-                    out[k] += weights[start + k * stride]
-    elif kind == _REAL:
-        for p in range(graph.row_ptr[row], graph.row_ptr[row + 1]):
-            start = at + graph.row_index[p] * cells
-            x = graph.row_value[p]
-            for k in range(n):
-                out[k] += weights[start + k * stride] * x
-    elif kind == _DENSE:
-        for column in range(graph.group_columns[g]):
-            start = at + column * cells
-            x = graph.dense_value[row + column]
-            for k in range(n):
-                out[k] += weights[start + k * stride] * x
-
-
-@compiled(inline=True)
 def conditional(world, site, weights, out):
     """Scores of all values of one variable, the others held: ``out[:n_values[site]]``.
 
@@ -548,6 +436,14 @@ def conditional(world, site, weights, out):
             if e - first != slot:
                 base += world.values[graph.factor_variables[e]] * graph.group_stride[g, e - first]
         add_scores(graph, f, base, graph.group_stride[g, slot], n, weights, out)
+
+
+@compiled(inline=True)
+def prefetch(world, site, weights):
+    """Ask for the weights that `conditional` will want of a site, while another one is being looked at."""
+    graph = world.graph
+    for edge in range(graph.variable_ptr[site], graph.variable_ptr[site + 1]):
+        prefetch_factor(graph, graph.factor_of_edge[edge], graph.n_values[site], weights)
 
 
 _n_factors_compiled = compiled(_n_factors, inline=True)

@@ -152,7 +152,8 @@ def as_metric(function: Callable, *, compile: bool = True) -> UserMetric:
             return answer
 
         function = ask_python
-    return UserMetric(pointer(function, METRIC, "metric", "(values, truth) -> float"), np.zeros(0, np.int32))
+    compiled_metric = pointer(function, METRIC, "metric", "(values, truth) -> float", nogil=compile)
+    return UserMetric(compiled_metric, np.zeros(0, np.int32))
 
 
 def begin(signal, values, truth, window):  # pragma: no cover - replaced by its overload in compiled code

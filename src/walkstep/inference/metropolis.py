@@ -1,0 +1,166 @@
+"""Metropolis-Hastings: a walk through any world, each proposed move taken or left."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from walkstep.compiled import compiled, loop_for
+from walkstep.inference.base import Sampler
+from walkstep.inference.gibbs import check_temperature
+from walkstep.inference.potentials import Potentials, frozen_graph, potentials, total_score
+from walkstep.inference.transitions import attempt, metropolis_transition
+from walkstep.model.graph import Graph
+from walkstep.worlds.base import commit, verbs_of
+from walkstep.worlds.labels import LabelWorld, UniformFlip, label_world
+from walkstep.worlds.signals import Hamming
+from walkstep.worlds.sparse import SparseVector, sparse_vector
+
+
+class MetropolisState(NamedTuple):
+    """Where the walk stands."""
+
+    world: Any
+    tally: NDArray[np.float64]  # (2,) score, counted from the start where the world cannot say; moves accepted
+    phi: SparseVector  # scratch
+
+    @property
+    def values(self) -> NDArray[np.integer]:
+        """The world's values."""
+        return self.world.values
+
+
+class MetropolisInfo(NamedTuple):
+    """What one block of moves did."""
+
+    n_moves: int
+    n_accepted: int
+    temperature: float
+
+
+def metropolis(
+    world: Any,
+    weights: ArrayLike,
+    *,
+    temperature: float = 1.0,
+    proposer: Any = None,
+    n_moves: int | None = None,
+    look: Any = None,
+) -> Sampler:
+    """Walk through a world, taking a move with probability min(1, exp(delta / T) q(back) / q(there)).
+
+    One step is a block of ``n_moves`` moves; a move costs what it touches, however many variables there are.
+
+    Parameters
+    ----------
+    world : Graph or registered world
+        A graph stands for label variables over it. The walk has its own copy of the arrays of a world, but for
+        those that are read-only.
+    weights : float array (n_weights,)
+    temperature : float
+        1 samples the model, lower is greedier, 0 takes only moves that do not lose.
+    proposer : optional
+        For label worlds, where the moves come from: `UniformFlip`, or what `as_proposer` gives. By default the
+        world's own.
+    n_moves : int, optional
+        Moves in one step; by default one for each variable, and 1000 in worlds that are not over labels.
+    look : callable, optional
+        ``(world) -> array``, what a draw keeps of it; by default its ``values``.
+
+    Examples
+    --------
+    >>> from walkstep.inference import run
+    >>> from walkstep.model import Factors, ground
+    >>> graph, layout = ground([3, 3], [Factors("edge", [[0, 1]])])
+    >>> samples = run(metropolis(graph, 20 * np.eye(3).ravel()), [0, 1], 50, rng=0)
+    >>> samples.best_score
+    20.0
+    """
+    check_temperature(temperature)
+    if n_moves is not None and n_moves < 1:
+        raise ValueError(f"n_moves is {n_moves}; give at least 1")
+    block = 1000 if n_moves is None else n_moves
+    theta = np.ascontiguousarray(weights, dtype=np.float64)
+    held: Potentials | None = None
+    if isinstance(world, Graph):
+        world = label_world(world)
+    if isinstance(world, LabelWorld):
+        # Weights are held, so factors become tables; and a walk that only answers needs no metric.
+        held = potentials(world.graph, theta)
+        theta = np.zeros(0)
+        world = label_world(
+            frozen_graph(held),
+            values=world.values,
+            signal=Hamming(),
+            proposer=world.proposer if proposer is None else proposer,
+        )
+        if isinstance(world.proposer, UniformFlip) and int(world.graph.n_values.max(initial=1)) < 2:
+            raise ValueError("every variable has a single value, so no move changes anything")
+        block = max(world.graph.n_variables, 1) if n_moves is None else n_moves
+    else:
+        verbs_of(type(world))
+        if proposer is not None:
+            raise ValueError(
+                f"proposer is given, but {type(world).__name__} proposes by its own verb; register another one"
+            )
+    if look is None and not hasattr(world, "values"):
+        raise ValueError(f"{type(world).__name__} has no field 'values'; say with look= what a draw keeps of it")
+    walk = loop_for(_walk, world)
+    template = world
+
+    def score_of(world):
+        return 0.0 if held is None else total_score(held, world.values)
+
+    def init(values=None):
+        own = own_arrays(template)
+        if values is not None:
+            if held is not None:
+                values = label_world(own.graph, values=values).values
+            own.values[...] = values
+        return MetropolisState(own, np.array([score_of(own), 0.0]), sparse_vector(len(theta)))
+
+    def step(rng, state, temperature=temperature):
+        transition = metropolis_transition(temperature)
+        state.tally[1] = 0.0
+        walk(state.world, transition, theta, block, state.phi, rng, state.tally)
+        if not np.isfinite(state.tally[0]):  # the walk has left a forbidden world: count anew
+            state.tally[0] = score_of(state.world)
+        return state, MetropolisInfo(block, int(state.tally[1]), temperature)
+
+    def score(state):
+        return float(state.tally[0])
+
+    sizes = None if held is None else held.graph.n_values
+    if look is None:
+        return Sampler(init, step, score, sizes)
+    return Sampler(init, step, score, None, lambda state: look(state.world))
+
+
+def own_arrays(world: Any) -> Any:
+    """A copy of a world that shares only what is read-only.
+
+    Examples
+    --------
+    >>> shared = np.zeros(2)
+    >>> shared.flags.writeable = False
+    >>> copy = own_arrays((shared, np.zeros(2)))
+    >>> copy[0] is shared, copy[1] is shared
+    (True, False)
+    """
+    if isinstance(world, np.ndarray):
+        return world.copy() if world.flags.writeable else world
+    if isinstance(world, tuple):
+        parts = [own_arrays(part) for part in world]
+        return type(world)(*parts) if hasattr(world, "_fields") else tuple(parts)
+    return world
+
+
+@compiled(allocates=False)
+def _walk(world, transition, weights, n_moves, phi, rng, tally):
+    """A block of moves; the tally holds the score and how many were accepted."""
+    for _ in range(n_moves):
+        move, change, accepted = attempt(transition, world, weights, 1.0, phi, rng)
+        if accepted:
+            tally[0] += change
+            tally[1] += 1.0
+            commit(world, move)
