@@ -2,7 +2,7 @@
 
 from walkstep.features.expression import Atom, Bag, Conjunction
 from walkstep.features.properties import PROPERTIES
-from walkstep.model.templates import And, Compare, Distance, Holds, Not, Or, SameSentence, Value
+from walkstep.model.conditions import And, Compare, Distance, Holds, Not, Or, SameSentence, Value
 
 
 class Naive:

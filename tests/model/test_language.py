@@ -6,20 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from walkstep.features.expression import Atom, Bag, Conjunction
-from walkstep.model.language import LanguageError, format_model, parse_condition, parse_model
-from walkstep.model.templates import (
-    And,
-    Compare,
-    Default,
-    Distance,
-    Holds,
-    Not,
-    Or,
-    SameSentence,
-    Site,
-    Template,
-    Value,
-)
+from walkstep.model.conditions import And, Compare, Distance, Holds, Not, Or, SameSentence, Value
+from walkstep.model.language import format_model, parse_condition, parse_model
+from walkstep.model.notation import LanguageError
+from walkstep.model.templates import Default, Site, Template
 
 identifiers = st.from_regex(r"\A[a-zé][a-z0-9_.\-]{0,6}\Z")
 columns = identifiers.map(lambda name: f"my_{name}")  # lest a generated name be a property that is used wrongly
@@ -273,5 +263,5 @@ def test_names_are_not_checked_before_they_are_known():
 
 
 def test_templates_do_without_the_parser():
-    code = "import sys, walkstep.model.templates; assert 'lark' not in sys.modules"
+    code = "import sys, walkstep.model.grounding; assert 'lark' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -9,9 +9,11 @@ from naive_templates import Naive
 
 from walkstep.data.sequences import Sequences
 from walkstep.model import Domain
-from walkstep.model.language import LanguageError, parse_condition, parse_model
+from walkstep.model.grounding import Grounding
+from walkstep.model.language import parse_condition, parse_model
+from walkstep.model.notation import LanguageError
 from walkstep.model.score import features_of
-from walkstep.model.templates import Grounding, Site, Template, linear_chain, second_order_chain, skip_chain
+from walkstep.model.templates import Site, Template, linear_chain, second_order_chain, skip_chain
 
 TAG, CHUNK = Domain("tag", ("O", "B", "I")), Domain("chunk", ("NP", "VP"))
 words = st.sampled_from(["Ada", "ada", "the", "The", "Of", "of", "7", "B-52", "x", "Émile"])
@@ -110,7 +112,7 @@ def test_skip_edges_match_the_quadratic_twin(condition, options):
 
 
 def test_long_ranges_are_looked_at_piece_by_piece(monkeypatch):
-    monkeypatch.setattr("walkstep.model.templates._CHUNK", 7)
+    monkeypatch.setattr("walkstep.model.pairs._CHUNK", 7)
     corpus = Sequences.from_lists([list("abcabcaab")] * 3, documents=[0, 0, 1])
     check_against_naive(parse_model("tag[i] tag[j] where word[i] != word[j] all pairs"), corpus)
     check_against_naive(parse_model("tag[i] tag[j] where word[i] == word[j] all pairs"), corpus)

@@ -4,23 +4,9 @@ import pickle
 import pytest
 
 from walkstep.features.expression import Atom, Bag
-from walkstep.model.templates import (
-    And,
-    Compare,
-    Default,
-    Distance,
-    Holds,
-    LanguageError,
-    Not,
-    SameSentence,
-    Site,
-    Template,
-    Value,
-    linear_chain,
-    second_order_chain,
-    skip_chain,
-    values_in,
-)
+from walkstep.model.conditions import And, Compare, Distance, Holds, Not, SameSentence, Value, values_in
+from walkstep.model.notation import LanguageError
+from walkstep.model.templates import Default, Site, Template, linear_chain, second_order_chain, skip_chain
 
 HERE, THERE = Site("tag"), Site("tag", "j")
 SAME = Compare(Value("lower"), "==", Value("lower", "j"))

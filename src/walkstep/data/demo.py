@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import ndtri
+import scipy  # its parts load at first use
 
 from walkstep.data.label_sets import LabelledRows
 from walkstep.data.sequences import Sequences
@@ -203,7 +203,7 @@ def generate_rows(
     spread = np.sqrt(1.2**2 + 1.2**2 + 0.5**2)
     return LabelledRows(
         X=X,
-        Y=(scores > spread * -ndtri(share)).astype(np.int8),
+        Y=(scores > spread * -scipy.special.ndtri(share)).astype(np.int8),
         feature_names=tuple(f"feature{c}" for c in range(n_features)),
         label_names=tuple(f"label{k}" for k in range(n_labels)),
     )

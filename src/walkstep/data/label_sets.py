@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
+import scipy  # its parts load at first use
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class LabelledRows:
     (2, 2, ('round',))
     """
 
-    X: NDArray[np.float64] | csr_matrix
+    X: "NDArray[np.float64] | scipy.sparse.csr_matrix"
     Y: NDArray[np.int8] | None
     feature_names: tuple[str, ...]
     label_names: tuple[str, ...]

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
+import scipy  # its parts load at first use
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 
 class SparseRows(NamedTuple):
@@ -47,13 +47,13 @@ class SparseRows(NamedTuple):
         """The columns that row ``r`` has entries in."""
         return self.index[self.ptr[r] : self.ptr[r + 1]]
 
-    def to_scipy(self) -> sparse.csr_array:
+    def to_scipy(self) -> "scipy.sparse.csr_array":
         """The same matrix for SciPy and scikit-learn."""
         value = np.ones(len(self.index)) if self.is_binary else self.value
-        return sparse.csr_array((value, self.index, self.ptr), shape=(self.n_rows, self.n_columns))
+        return scipy.sparse.csr_array((value, self.index, self.ptr), shape=(self.n_rows, self.n_columns))
 
 
-def rows_from_scipy(matrix: sparse.sparray | sparse.spmatrix, *, binary: bool = False) -> SparseRows:
+def rows_from_scipy(matrix: "scipy.sparse.sparray | scipy.sparse.spmatrix", *, binary: bool = False) -> SparseRows:
     """Rows of a SciPy matrix, checked: every entry finite, no entry twice.
 
     Parameters
@@ -65,10 +65,10 @@ def rows_from_scipy(matrix: sparse.sparray | sparse.spmatrix, *, binary: bool = 
 
     Examples
     --------
-    >>> rows_from_scipy(sparse.csr_array([[0, 3], [4, 0]])).value
+    >>> rows_from_scipy(scipy.sparse.csr_array([[0, 3], [4, 0]])).value
     array([3., 4.])
     """
-    csr = sparse.csr_array(matrix)
+    csr = scipy.sparse.csr_array(matrix)
     if not csr.has_canonical_format:
         csr = csr.copy()
         csr.sum_duplicates()
@@ -102,7 +102,7 @@ def rows_from_dense(matrix: ArrayLike) -> SparseRows:
     if len(bad):
         row, column = bad[0].tolist()
         raise _not_finite(row, column, float(dense[row, column]))
-    return rows_from_scipy(sparse.csr_array(dense))
+    return rows_from_scipy(scipy.sparse.csr_array(dense))
 
 
 def check_rows(rows: SparseRows) -> SparseRows:

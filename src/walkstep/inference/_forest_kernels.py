@@ -226,7 +226,7 @@ def is_chain(n_values, order, clique_ptr, clique_variables):
     for v in range(len(n_values)):
         if n_values[v] != n_values[0] or order[v] != v:
             return False
-    for e in range(0, len(clique_variables), 2):  # noqa: SIM110 - compiled
+    for e in range(0, len(clique_variables), 2):
         if clique_variables[e] + 1 != clique_variables[e + 1]:
             return False
     return True

@@ -10,8 +10,8 @@ of each count is looked up.
 from typing import NamedTuple
 
 import numpy as np
+import scipy  # its parts load at first use
 from numpy.typing import NDArray
-from scipy import sparse
 
 from walkstep.compiled import compiled
 from walkstep.inference.potentials import Potentials
@@ -96,7 +96,7 @@ def boltzmann(held: Potentials) -> Boltzmann | None:
     coupling = (t11 - t10) - (t01 - t00)
     rows, columns = np.concatenate([a, b]), np.concatenate([b, a])
     # Going to compressed rows adds up the couplings of a pair that several factors join.
-    matrix = sparse.coo_array((np.concatenate([coupling, coupling]), (rows, columns)), shape=(n, n)).tocsr()
+    matrix = scipy.sparse.coo_array((np.concatenate([coupling, coupling]), (rows, columns)), shape=(n, n)).tocsr()
     matrix.eliminate_zeros()
     return Boltzmann(
         bias, matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.float64)

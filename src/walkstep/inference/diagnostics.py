@@ -5,8 +5,8 @@ axis is worked on at once.
 """
 
 import numpy as np
+import scipy  # its parts load at first use
 from numpy.typing import ArrayLike, NDArray
-from scipy import fft, special, stats
 
 
 def split_r_hat(draws: ArrayLike) -> NDArray[np.float64]:
@@ -95,8 +95,8 @@ def _split(draws: ArrayLike) -> NDArray[np.float64]:
 def _normal_scores(draws: NDArray[np.float64]) -> NDArray[np.float64]:
     """Replace draws by the normal quantiles of their ranks."""
     n = draws.shape[0] * draws.shape[1]
-    ranks = stats.rankdata(draws.reshape(n, *draws.shape[2:]), axis=0)
-    return special.ndtri((ranks - 0.375) / (n + 0.25)).reshape(draws.shape)
+    ranks = scipy.stats.rankdata(draws.reshape(n, *draws.shape[2:]), axis=0)
+    return scipy.special.ndtri((ranks - 0.375) / (n + 0.25)).reshape(draws.shape)
 
 
 def _r_hat(draws: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -113,9 +113,9 @@ def _autocovariance(draws: NDArray[np.float64]) -> NDArray[np.float64]:
     """Of each chain at each lag, over n: (chain, lag, ...)."""
     n = draws.shape[1]
     centred = draws - draws.mean(axis=1, keepdims=True)
-    size = fft.next_fast_len(2 * n, real=True)
-    power = np.abs(fft.rfft(centred, size, axis=1)) ** 2  # pyright: ignore[reportArgumentType, reportCallIssue]
-    return np.asarray(fft.irfft(power, size, axis=1))[:, :n] / n
+    size = scipy.fft.next_fast_len(2 * n, real=True)
+    power = np.abs(scipy.fft.rfft(centred, size, axis=1)) ** 2  # pyright: ignore[reportArgumentType, reportCallIssue]
+    return np.asarray(scipy.fft.irfft(power, size, axis=1))[:, :n] / n
 
 
 def _effective(draws: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,8 +1,79 @@
-"""What is claimed about the world: domains, factors, the graph they make, and their weights."""
+"""What is claimed about the world: domains, templates, the graph they make on data, and their weights."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from walkstep.model.domains import UNKNOWN, Domain
 from walkstep.model.factors import Factors
 from walkstep.model.graph import Graph, Kind, ground
 from walkstep.model.weights import Block, Layout
 
-__all__ = ["UNKNOWN", "Block", "Domain", "Factors", "Graph", "Kind", "Layout", "ground"]
+if TYPE_CHECKING:
+    from walkstep.model.conditions import (
+        And,
+        Compare,
+        Condition,
+        Distance,
+        Holds,
+        Not,
+        Or,
+        SameSentence,
+        Value,
+    )
+    from walkstep.model.grounding import Grounding
+    from walkstep.model.language import format_model, parse_condition, parse_model
+    from walkstep.model.notation import LanguageError
+    from walkstep.model.templates import Site, Template, linear_chain, second_order_chain, skip_chain
+
+__all__ = [
+    "UNKNOWN",
+    "And",
+    "Block",
+    "Compare",
+    "Condition",
+    "Distance",
+    "Domain",
+    "Factors",
+    "Graph",
+    "Grounding",
+    "Holds",
+    "Kind",
+    "LanguageError",
+    "Layout",
+    "Not",
+    "Or",
+    "SameSentence",
+    "Site",
+    "Template",
+    "Value",
+    "format_model",
+    "ground",
+    "linear_chain",
+    "parse_condition",
+    "parse_model",
+    "second_order_chain",
+    "skip_chain",
+]
+
+# Templates, and the parser of their text above all, are loaded at first use.
+_HOMES = {
+    name: f"walkstep.model.{module}"
+    for module, names in {
+        "conditions": ("And", "Compare", "Condition", "Distance", "Holds", "Not", "Or", "SameSentence", "Value"),
+        "grounding": ("Grounding",),
+        "language": ("format_model", "parse_condition", "parse_model"),
+        "notation": ("LanguageError",),
+        "templates": ("Site", "Template", "linear_chain", "second_order_chain", "skip_chain"),
+    }.items()
+    for name in names
+}
+
+
+def __getattr__(name: str):
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'walkstep.model' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted(__all__)

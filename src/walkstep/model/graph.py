@@ -46,7 +46,7 @@ class Graph(NamedTuple):
     group_bias: NDArray[np.int64]  # (G,) row of the bias weight, -1 where there is none
     group_columns: NDArray[np.int64]  # (G,) observed features
     group_stride: NDArray[np.int64]  # (G, max arity) stride of each slot's value
-    row_ptr: NDArray[np.int64]  # sparse features, all groups' rows one after the other
+    row_ptr: NDArray[np.int64]  # sparse features, row after row; groups may share rows
     row_index: NDArray[np.int32]
     row_value: NDArray[np.float64]  # empty where all sparse features are binary
     dense_value: NDArray[np.float64]  # dense features, flat
@@ -172,6 +172,7 @@ class _Pieces:
         self.kind, self.cells, self.bias, self.columns, self.strides = [], [], [], [], []
         self.row_ptr, self.row_index, self.row_value = [np.zeros(1, np.int64)], [], []
         self.dense, self.fixed = [], []
+        self.first_row_of: list[tuple[SparseRows, int]] = []
         self.n_rows = self.n_entries = self.n_dense = self.n_fixed = 0
 
     def add(self, g: int, group: Factors, shape: tuple[int, ...], layout: Layout):
@@ -206,8 +207,7 @@ class _Pieces:
             self.row.append(np.zeros(n, np.int64))
         elif isinstance(group.features, SparseRows):
             self.kind.append(Kind.REAL if len(group.features.value) else Kind.BINARY)
-            self.row.append(rows + self.n_rows)
-            self._add_rows(group.features)
+            self.row.append(rows + self._add_rows(group.features))
         else:
             self.kind.append(Kind.DENSE)
             self.row.append(rows * group.n_columns + self.n_dense)
@@ -226,12 +226,19 @@ class _Pieces:
         self.fixed.append(table.ravel())
         self.n_fixed += table.size
 
-    def _add_rows(self, rows: SparseRows):
+    def _add_rows(self, rows: SparseRows) -> int:
+        """Where the rows begin; those that an earlier group brought are not stored again."""
+        for known, first in self.first_row_of:
+            if known is rows:
+                return first
+        first = self.n_rows
+        self.first_row_of.append((rows, first))
         self.row_ptr.append(rows.ptr[1:] + self.n_entries)
         self.row_index.append(rows.index)
         self.row_value.append(rows.value)
         self.n_rows += len(rows.ptr) - 1
         self.n_entries += len(rows.index)
+        return first
 
     def graph(self, n_values: NDArray[np.int32], n_weights: int) -> Graph:
         arities = _join(self.arities, np.int64)

@@ -11,27 +11,22 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 from lark.lark import PostLex
 
 from walkstep.features.expression import Atom, Bag, Conjunction, Expression
-from walkstep.model.templates import (
+from walkstep.model.conditions import (
     And,
     Compare,
     Condition,
-    Default,
     Distance,
-    Feature,
     Holds,
-    LanguageError,
     Not,
     Or,
     SameSentence,
-    Site,
-    Source,
-    Template,
     Value,
-    check_names,
-    check_variables,
 )
+from walkstep.model.notation import LanguageError, Source
+from walkstep.model.template_checks import check_names, check_variables
+from walkstep.model.templates import Default, Feature, Site, Template
 
-__all__ = ["LanguageError", "format_model", "parse_condition", "parse_model"]
+__all__ = ["format_model", "parse_condition", "parse_model"]
 
 _WIDTH = 100
 
@@ -65,7 +60,7 @@ def parse_model(
     >>> parse_model("next: tag[i-1] tag[k]")
     Traceback (most recent call last):
     ...
-    walkstep.model.templates.LanguageError: line 1, column 20: expected 'i' or 'j', found 'k'
+    walkstep.model.notation.LanguageError: line 1, column 20: expected 'i' or 'j', found 'k'
         next: tag[i-1] tag[k]
                            ^
     """

@@ -7,8 +7,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
+import scipy  # its parts load at first use
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 
 from walkstep.data.readers._files import decode, read_bytes, read_lines
 
@@ -111,19 +111,19 @@ def check_binary(
 
 def check_finite(
     path: str | os.PathLike,
-    X: NDArray[np.float64] | csr_matrix,
+    X: "NDArray[np.float64] | scipy.sparse.csr_matrix",
     names: Sequence[str],
     lines: Sequence[int],
     *,
     allow_nan: bool = False,
 ) -> None:
     """An error that names file, line, row and column of the first feature that is not finite."""
-    values = X.data if isinstance(X, csr_matrix) else X.ravel()
+    values = X.data if isinstance(X, scipy.sparse.csr_matrix) else X.ravel()
     bad = np.isinf(values) if allow_nan else ~np.isfinite(values)
     if not bad.any():
         return
     at = int(np.flatnonzero(bad)[0])
-    if isinstance(X, csr_matrix):
+    if isinstance(X, scipy.sparse.csr_matrix):
         row, column = int(np.searchsorted(X.indptr, at, side="right")) - 1, int(X.indices[at])
     else:
         row, column = divmod(at, X.shape[1])

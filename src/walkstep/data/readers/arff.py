@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import scipy  # its parts load at first use
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 
 from walkstep.data.label_sets import LabelledRows
 from walkstep.data.readers._columns import (
@@ -310,7 +310,7 @@ def _sparse(
     numbers: Sequence[int],
     chosen: Sequence[int],
     allow_missing: bool,
-) -> tuple[csr_matrix, NDArray[np.float64], list[str]]:
+) -> "tuple[scipy.sparse.csr_matrix, NDArray[np.float64], list[str]]":
     """Features and labels of a sparse file, whose rows are ``{position value, ...}``."""
     label_of = {c: k for k, c in enumerate(chosen)}
     features = [c for c in range(len(attributes)) if c not in label_of]
@@ -368,7 +368,7 @@ def _sparse(
                 row_of_entry.append(r)
                 column_of_entry.append(feature_of[c])
                 entries.append(value)
-    X = csr_matrix(
+    X = scipy.sparse.csr_matrix(
         (entries, (row_of_entry, column_of_entry)), shape=(len(rows), len(features)), dtype=np.float64
     )
     X.sum_duplicates()

@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.sparse import csr_matrix
+import scipy  # its parts load at first use
 
 from walkstep.data.label_sets import LabelledRows
 from walkstep.data.readers._columns import check_finite
@@ -93,7 +93,7 @@ def read_libsvm(
             f"{path} needs {needed} features but n_features={n_features}; give at least {needed}"
         )
     width = needed if n_features is None else n_features
-    X = csr_matrix((values, position, indptr), shape=(len(numbers), width))
+    X = scipy.sparse.csr_matrix((values, position, indptr), shape=(len(numbers), width))
     X.sort_indices()
     feature_names = tuple(str(c if zero_based else c + 1) for c in range(width))
     check_finite(path, X, feature_names, numbers)
