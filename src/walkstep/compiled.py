@@ -26,7 +26,7 @@ FAST_MATH = {"nsz", "arcp", "contract", "afn", "reassoc"}
 
 # A world is a struct of many arrays; calling a helper that is not inlined would copy it every time.
 # Nor may it count references to those arrays (``_nrt``): that alone trebled the cost of a step.
-INLINE = {"forceinline": True, "_nrt": False, "error_model": "numpy", "fastmath": FAST_MATH}
+INLINE: Any = {"forceinline": True, "_nrt": False, "error_model": "numpy", "fastmath": FAST_MATH}
 
 
 def _base_folder() -> Path:
@@ -76,7 +76,8 @@ def compiled(function: Function | None = None, *, inline: bool = False, allocate
         A helper that is only ever called from other loops: it becomes part of them and is not cached itself.
     allocates : bool
         Whether the loop makes arrays. One that only works on what it is handed runs without
-        counting references.
+        counting references, and a loop that calls the verbs of worlds must be such a one: they hand
+        out arrays whose references nobody has counted.
     """
     if function is None:
         return lambda inner: compiled(inner, inline=inline, allocates=allocates)
@@ -98,8 +99,12 @@ def compiled(function: Function | None = None, *, inline: bool = False, allocate
 
 
 @cache
-def uncached(dispatcher: Any) -> Any:
-    """The same loop, compiled anew in every process."""
+def uncached(dispatcher: Any, world: type) -> Any:
+    """The same loop, compiled anew in every process and for every class of worlds.
+
+    The class counts by identity: Numba takes two of the same name and fields, such as one and its edited
+    successor, for the same.
+    """
     options = {name: value for name, value in dispatcher.targetoptions.items() if name != "nopython"}
     return numba.njit(**options)(dispatcher.py_func)
 
@@ -110,7 +115,7 @@ def loop_for(dispatcher: Any, world: Any) -> Any:
     Numba would not notice that a user has edited the verbs of his world.
     """
     is_own = type(world).__module__.partition(".")[0] == "walkstep"
-    return dispatcher if is_own else uncached(dispatcher)
+    return dispatcher if is_own else uncached(dispatcher, type(world))
 
 
 class Pointer(CPUDispatcher):

@@ -61,19 +61,17 @@ def test_a_constrained_tagger_never_emits_an_illegal_tag(news):
     rng = np.random.default_rng(0)
     noise = [[str(rng.choice(["O", "B-X", "I-X", "B-Y", "I-Y"])) for _ in s] for s in train.split(train.tokens)]
     legal = [convert(tags, [0, len(tags)], None, "bio") for tags in noise]
-    tagger = SequenceTagger(n_epochs=1, temperature=1.0, random_state=0).fit(train.split(train.tokens), legal)
+    text = "tag[i] ~ lower[i]"  # no transitions to learn them by
+    tagger = SequenceTagger(templates=text, n_epochs=1, random_state=0).fit(train.split(train.tokens), legal)
     start, transition, _ = allowed_transitions(tagger.classes_, "bio")
-    for tags in tagger.predict(test):
-        codes = [tagger.classes_.index(tag) for tag in tags]
-        assert start[codes[0]]
-        assert all(transition[a, b] for a, b in zip(codes, codes[1:], strict=False))
-    free = SequenceTagger(n_epochs=1, temperature=1.0, constrained=False, random_state=0)
-    free.fit(train.split(train.tokens), legal)
-    assert any(
-        not transition[free.classes_.index(a), free.classes_.index(b)]
-        for tags in free.predict(test)
-        for a, b in zip(tags, tags[1:], strict=False)
-    )
+    is_first = np.zeros(test.n_tokens, bool)
+    is_first[test.sentence_ptr[:-1]] = True
+
+    def is_legal(values):
+        return start[values[is_first]].all() and transition[values[:-1], values[1:]][~is_first[1:]].all()
+
+    assert is_legal(tagger._decode(test))
+    assert not is_legal(tagger.set_params(constrained=False)._decode(test))
 
 
 def test_marginals_are_probabilities_and_agree_with_k_best(news, tagger):

@@ -1,10 +1,12 @@
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
 from walkstep.learning import Trainer, train
 from walkstep.model import Factors, ground
 from walkstep.model.score import score
-from walkstep.worlds import label_world, span_f1, token_f1
+from walkstep.worlds import add, below, label_world, register, span_f1, token_f1
 
 
 def corpus(n_documents=12, length=5, n_values=3, seed=0):
@@ -124,3 +126,65 @@ def test_bad_settings_are_named(settings, message):
     graph, _, truth, ptr = corpus(n_documents=2)
     with pytest.raises(ValueError, match=message):
         train(label_world(graph, truth, document_ptr=ptr), **settings)
+
+
+class Switches(NamedTuple):
+    """A world of the user's own: switches that are on or off, with one weight for each that is on."""
+
+    is_on: np.ndarray
+    truth: np.ndarray
+
+
+class Toggle(NamedTuple):
+    switch: int
+
+
+def _propose(world, rng):
+    return Toggle(below(rng, len(world.is_on))), 0.0
+
+
+def _factor(world, move, k, phi):
+    add(phi, move.switch, -1.0 if world.is_on[move.switch] else 1.0)
+
+
+def _signal(world, move):
+    return -1.0 if world.is_on[move.switch] == world.truth[move.switch] else 1.0
+
+
+def _commit(world, move):
+    world.is_on[move.switch] = 1 - world.is_on[move.switch]
+
+
+register(
+    Switches,
+    enter=lambda world, document: len(world.is_on),
+    propose=_propose,
+    n_factors=lambda world, move: 1,
+    factor=_factor,
+    signal=_signal,
+    commit=_commit,
+)
+
+
+def test_a_world_of_the_users_own_is_trained():
+    truth = np.array([1, 0, 1, 1, 0])
+    world = Switches(np.zeros(5, np.int64), truth)
+    training = train(world, sampler="metropolis", weights=np.zeros(5), n_epochs=20, rng=0)
+    np.testing.assert_array_equal(training.weights > 0, truth == 1)
+    assert not world.is_on.any()  # the walk went on a copy
+
+
+def test_what_a_users_world_lacks_is_named():
+    world = Switches(np.zeros(2, np.int64), np.zeros(2, np.int64))
+    with pytest.raises(TypeError, match="Switches does not answer retrace, is_silent; give them"):
+        train(world, sampler="metropolis", learner="samplerank-svm", weights=np.zeros(2))
+    with pytest.raises(ValueError, match="choose 'metropolis' for Switches"):
+        train(world, weights=np.zeros(2))
+    with pytest.raises(ValueError, match=r"pass weights=np.zeros\(n\)"):
+        train(world, sampler="metropolis")
+
+
+def test_learners_that_always_move_refuse_steps_that_come_from_a_margin():
+    graph, _, truth, ptr = corpus(n_documents=2)
+    with pytest.raises(ValueError, match="learner 'pcd' follows its gradient at every step"):
+        train(label_world(graph, truth, document_ptr=ptr), learner="pcd", rule="arow")

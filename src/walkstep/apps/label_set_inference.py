@@ -14,6 +14,8 @@ MAX_ENUMERATED = 14
 """With so many labels all sets are enumerated: 16,384 of them, in about the time that 100 sweeps take."""
 
 _CELLS_AT_ONCE = 1 << 22
+# A climb ends by itself; the bound is for rounding errors that would let two equal sets take turns.
+_MAX_CLIMB = 100
 _SCHEDULE = np.concatenate([np.geomspace(2.0, 0.05, 20), np.zeros(1)])
 
 
@@ -54,7 +56,7 @@ def best_label_sets(
     if len(joined) <= max_enumerated:
         sets, prior = _all_sets(between)
         for rows in _portions(len(own), len(sets)):
-            answer[rows, joined] = sets[(own[rows] @ sets.T + prior).argmax(axis=1)]
+            answer[rows, joined] = sets[(own[rows.ravel()] @ sets.T + prior).argmax(axis=1)]
         return answer
     found = np.zeros(own.shape, np.int64)
     n = len(joined)
@@ -102,7 +104,7 @@ def label_marginals(
     --------
     >>> coupling = np.array([[0.0, -3.0], [-3.0, 0.0]])
     >>> label_marginals(np.array([[1.0, 2.0]]), coupling).round(2)
-    array([[0.25, 0.68]])
+    array([[0.31, 0.69]])
     """
     answer = _logistic(log_odds / temperature)
     joined = np.flatnonzero(coupling.any(axis=1))
@@ -113,7 +115,7 @@ def label_marginals(
     if len(joined) <= max_enumerated:
         sets, prior = _all_sets(between)
         for rows in _portions(len(own), len(sets)):
-            scores = own[rows] @ sets.T + prior
+            scores = own[rows.ravel()] @ sets.T + prior
             weight = np.exp(scores - scores.max(axis=1, keepdims=True))
             answer[rows, joined] = (weight @ sets) / weight.sum(axis=1, keepdims=True)
         return answer
@@ -142,6 +144,13 @@ def _portions(n_rows: int, n_sets: int) -> list[NDArray[np.int64]]:
 def _logistic(x: NDArray[np.float64]) -> NDArray[np.float64]:
     """1 / (1 + exp(-x)), without overflow."""
     return 0.5 * (1.0 + np.tanh(0.5 * x))
+
+
+@compiled(inline=True)
+def _reseed(seed, rng):
+    """Every row draws the same numbers, so that no row's answer depends on the others."""
+    for word in range(len(seed)):
+        rng[word] = seed[word]
 
 
 @compiled(inline=True)
@@ -185,7 +194,7 @@ def _sample(log_odds, coupling, burn_in, n_sweeps, seed, rng, field, values, out
     """Gibbs walks, one for each row; ``out`` is the mean chance of each label given the others."""
     n_rows, n_labels = log_odds.shape
     for r in range(n_rows):
-        rng[:] = seed
+        _reseed(seed, rng)
         _begin(log_odds, coupling, r, field, values)
         for t in range(burn_in + n_sweeps):
             for k in range(n_labels):
@@ -202,15 +211,16 @@ def _anneal(log_odds, coupling, temperatures, n_restarts, seed, rng, field, valu
     """Climb from each row's own log odds, then from where annealed walks end; keep the best set."""
     n_rows, n_labels = log_odds.shape
     for r in range(n_rows):
-        rng[:] = seed
+        _reseed(seed, rng)
         best = -np.inf
         for walk in range(1 + n_restarts):
             _begin(log_odds, coupling, r, field, values)
             if walk > 0:
                 for t in range(len(temperatures)):
                     _sweep(coupling, temperatures[t], rng, field, values)
-            while _sweep(coupling, 0.0, rng, field, values) > 0:
-                pass
+            for _ in range(_MAX_CLIMB):
+                if _sweep(coupling, 0.0, rng, field, values) == 0:
+                    break
             score = 0.0
             for k in range(n_labels):
                 score += 0.5 * values[k] * (log_odds[r, k] + field[k])

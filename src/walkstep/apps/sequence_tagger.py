@@ -114,7 +114,7 @@ class SequenceTagger(Estimator):
         features: str | Sequence[str] = "default",
         learner: str = "samplerank",
         step: str = "arow",
-        rate: float | None = 10.0,
+        rate: float | None = None,
         temperature: float = 0.4,
         rival: str = "violating",
         n_epochs: int = 10,
@@ -363,15 +363,16 @@ class SequenceTagger(Estimator):
             plan = forest(graph, sentence_ptr=corpus.sentence_ptr)
             return viterbi(plan, self.weights_, constraints=constraints).values
         # Begin at the best world of the part without cycles, which is a legal one.
-        groups = [group for group in self.grounding_.factors(corpus) if group.arity == 1 or group.name == "transition"]
+        named = zip(self.grounding_.block_names, self.grounding_.templates, strict=True)
+        local = {name for name, template in named if _is_local(template)}
+        groups = [group for group in self.grounding_.factors(corpus) if group.name in local]
         chain, _ = ground(np.full(corpus.n_tokens, len(self.classes_)), groups, self.layout_)
         plan = forest(chain, sentence_ptr=corpus.sentence_ptr)
         start = viterbi(plan, self.weights_, constraints=self._constraints()).values
         return best_near(graph, self.weights_, start, rng=self.random_state or 0)
 
     def _is_forest(self) -> bool:
-        templates = self.grounding_.templates
-        return all(len(template.scope) <= 2 and not template.joins_pairs for template in templates)
+        return all(_is_local(template) for template in self.grounding_.templates)
 
     def _constraints(self) -> Constraints | None:
         if not self.constrained or self.inner_scheme_ not in ("bio", "bilou"):
@@ -413,7 +414,7 @@ class SequenceTagger(Estimator):
         settings = {
             name: value
             for name, value in self.get_params().items()
-            if name not in ("gazetteers", "clusters", "functions") and (isinstance(value, str | int | float) or not value)
+            if name not in ("gazetteers", "clusters", "functions") and isinstance(value, str | int | float | None)
         }
         description = {
             "settings": settings,
@@ -438,6 +439,12 @@ class SequenceTagger(Estimator):
         tagger.classes_ = list(tagger.grounding_.domains[0].values)
         tagger.dev_scores_, tagger.epochs_ = description["dev_scores"], []
         return tagger
+
+
+def _is_local(template: Template) -> bool:
+    """Whether it joins at most a tag and its neighbour, so that all such templates together make chains."""
+    offsets = [site.offset for site in template.scope]
+    return not template.joins_pairs and max(offsets) - min(offsets) <= 1
 
 
 def _in_order(tags: Iterable[str]) -> list[str]:

@@ -45,7 +45,7 @@ class Samples(NamedTuple):
     best_values: NDArray[np.integer]  # the world of the highest score among the draws and the starts
     best_score: float
     states: list[Any]  # where each chain stands, to go on from
-    interrupted: bool  # whether Ctrl-C ended it early
+    interrupted: bool  # whether Ctrl-C ended it early; chains that were left far behind are then not among the draws
 
     def marginals(self) -> NDArray[np.float64]:
         """How often each variable took each value: (variable, value), rows sum to one."""
@@ -228,18 +228,20 @@ def _run(chains, n_steps, burn_in, thin, keep, callback, n_threads) -> Samples:
 
 def _gather(chains: list[_Chain], keep: bool, interrupted: bool) -> Samples:
     best = max(chains, key=lambda chain: chain.best_score)
-    n = min(len(chain.scores) for chain in chains)
+    # Threads that were interrupted leave chains of unequal length: keep the most draws that fill a rectangle.
+    lengths = sorted((len(chain.scores) for chain in chains), reverse=True)
+    n = lengths[int(np.argmax([(k + 1) * length for k, length in enumerate(lengths)]))]
+    full = [chain for chain in chains if len(chain.scores) >= n]
     draws = None
     if keep:
-        draws = np.array([chain.draws[:n] for chain in chains])
+        draws = np.array([chain.draws[:n] for chain in full])
         if n == 0:
-            draws = np.zeros((len(chains), 0, *best.best_values.shape), best.best_values.dtype)
+            draws = np.zeros((len(full), 0, *best.best_values.shape), best.best_values.dtype)
     counted = [chain.counts for chain in chains if chain.counts is not None]
-    counts = np.sum(counted, axis=0) if counted else None
     return Samples(
         draws,
-        np.array([chain.scores[:n] for chain in chains], dtype=np.float64),
-        counts,
+        np.array([chain.scores[:n] for chain in full], dtype=np.float64),
+        np.sum(counted, axis=0) if counted else None,
         best.best_values,
         best.best_score,
         [chain.state for chain in chains],

@@ -54,7 +54,7 @@ def step_rule(name: str = "mira", *, rate: float | None = None, l2: float = 0.0)
         meet the margin, at most ``rate`` (Crammer et al., 2006); ``adagrad`` scales each weight's step by
         its own history (Duchi et al., 2011); ``arow`` keeps a confidence in each weight (Crammer et al., 2009).
     rate : float, optional
-        The constant step (default 0.1), MIRA's cap (1), AdaGrad's step (0.1) or AROW's r (1).
+        The constant step (default 0.1), MIRA's cap (1), AdaGrad's step (0.1) or AROW's r (10).
     l2 : float
         Weights shrink by this share at every step.
 
@@ -65,7 +65,7 @@ def step_rule(name: str = "mira", *, rate: float | None = None, l2: float = 0.0)
     """
     if name not in RULES:
         raise ValueError(f"step rule {name!r} is not known; choose one of {', '.join(RULES)}")
-    defaults = {"perceptron": 1.0, "constant": 0.1, "mira": 1.0, "adagrad": 0.1, "arow": 1.0}
+    defaults = {"perceptron": 1.0, "constant": 0.1, "mira": 1.0, "adagrad": 0.1, "arow": 10.0}
     rate = defaults[name] if rate is None else float(rate)
     if not rate > 0.0:
         raise ValueError(f"rate is {rate}; give a positive number")

@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from walkstep.compiled import loop_for
+from walkstep.inference.metropolis import own_arrays
 from walkstep.inference.transitions import gibbs_transition, metropolis_transition
-from walkstep.learning.steps import StepRule, WeightState, step_rule, weight_state
+from walkstep.learning.steps import AROW, MIRA, StepRule, WeightState, step_rule, weight_state
 from walkstep.learning.walk import Learner, Tally, empty_tally, learn, learner_row
-from walkstep.worlds.labels import LabelWorld, fork, goal_of, max_sites
+from walkstep.worlds.base import verbs_of
+from walkstep.worlds.labels import LabelWorld, goal_of, max_sites
 from walkstep.worlds.randomness import Seed, as_generator, stream
 from walkstep.worlds.sparse import SparseVector, sparse_vector
 
@@ -51,8 +54,8 @@ class Trainer:
 
     Parameters
     ----------
-    world : LabelWorld
-        Where the walk starts; its values are walked in place.
+    world : LabelWorld or any registered world
+        Where the walk starts; it walks on a copy.
     learner : str or Learner
         A row of `walkstep.learning.LEARNERS`.
     rule : str or StepRule
@@ -72,13 +75,17 @@ class Trainer:
         Documents are dealt to so many shards that walk side by side; their weights are mixed after each
         epoch (iterative parameter mixing, McDonald et al., 2010). The result depends on the number, never on timing.
     weights : float array, optional
-        Where the weights start; by default at zero.
+        Where the weights start; by default at zero. A world of your own needs them, to say how many there are.
+    goal : world, optional
+        The truth, for a world of your own and learners that compare with it.
+    n_documents : int
+        How many documents a world of your own has.
     rng : seed or Generator
     """
 
     def __init__(
         self,
-        world: LabelWorld,
+        world: Any,
         *,
         learner: str | Learner = "samplerank",
         rule: str | StepRule = "mira",
@@ -90,6 +97,8 @@ class Trainer:
         shuffle: bool = True,
         n_threads: int = 1,
         weights: NDArray[np.float64] | None = None,
+        goal: Any = None,
+        n_documents: int = 1,
         rng: Seed = None,
     ):
         if sampler not in ("gibbs", "metropolis"):
@@ -100,22 +109,31 @@ class Trainer:
             raise ValueError(f"n_threads is {n_threads}; give 1 or more")
         self.learner = learner_row(learner) if isinstance(learner, str) else learner
         self.rule = step_rule(rule) if isinstance(rule, str) else rule
+        if self.learner.always and self.rule.kind in (MIRA, AROW):
+            raise ValueError(
+                f"learner {learner!r} follows its gradient at every step, but the steps of 'mira' and 'arow' come from "
+                "a margin; choose 'constant', 'adagrad' or 'perceptron'"
+            )
         self.n_sweeps, self.average, self.shuffle = float(n_sweeps), average, shuffle
-        n_weights = world.graph.n_weights
+        if isinstance(world, LabelWorld):
+            n_documents, n_weights = len(world.document_ptr) - 1, world.graph.n_weights
+            # Learners that go back to the truth remember what to undo: the sites of so many moves.
+            world = world._replace(journal=np.zeros(self.learner.restart * max_sites(world), np.int64))
+            goal = goal_of(world)
+        else:
+            n_weights = _check_world(world, goal, self.learner, sampler, weights)
+            goal = world if goal is None else goal
         start = np.zeros(n_weights) if weights is None else np.asarray(weights, dtype=np.float64)
         if start.shape != (n_weights,):
             raise ValueError(f"weights have shape {start.shape}; this graph takes ({n_weights},)")
         self._rng = as_generator(rng)
-        n_documents = len(world.document_ptr) - 1
         n_shards = min(n_threads, n_documents)
         if n_shards > 1:
             _check_documents_apart(world)
         self._parts = np.array_split(np.arange(n_documents), n_shards)
-        # Learners that go back to the truth remember what to undo: the sites of so many moves.
-        world = world._replace(journal=np.zeros(self.learner.restart * max_sites(world), np.int64))
-        goal = goal_of(world)
         self._shards = [
-            _Shard(fork(world), fork(goal), self, start, sampler, rival, temperature) for _ in range(n_shards)
+            _Shard(own_arrays(world), own_arrays(goal), self, start, sampler, rival, temperature)
+            for _ in range(n_shards)
         ]
         self.epochs: list[Epoch] = []
 
@@ -173,7 +191,7 @@ class Trainer:
 class _Shard:
     """Some documents, the weights as they stand there, and scratch to walk with."""
 
-    def __init__(self, world: LabelWorld, goal: LabelWorld, trainer: Trainer, start, sampler, rival, temperature):
+    def __init__(self, world: Any, goal: Any, trainer: Trainer, start, sampler, rival, temperature):
         self.world, self.goal = world, goal
         self.state: WeightState = weight_state(start, trainer.rule)
         n_weights = len(start)
@@ -187,7 +205,7 @@ class _Shard:
 
     def walk(self, trainer: Trainer, documents, rng) -> NDArray[np.int64]:
         tally = empty_tally()
-        learn(
+        loop_for(learn, self.world)(
             self.world,
             self.goal,
             self.transition,
@@ -204,8 +222,27 @@ class _Shard:
         return tally
 
 
-def _check_documents_apart(world: LabelWorld):
+def _check_world(world: Any, goal: Any, learner: Learner, sampler: str, weights: NDArray | None) -> int:
+    """Whether a world of the user's own can be learned on; returns its number of weights."""
+    name = type(world).__name__
+    needed = ["enter", "propose", "difference", "delta", "signal", "commit"]
+    needed += ["retrace", "is_silent"] * learner.truth + ["restart"] * (learner.restart > 0)
+    missing = [verb for verb in needed if verb not in verbs_of(type(world))]
+    if missing:
+        raise TypeError(f"world {name} does not answer {', '.join(missing)}; give them to walkstep.worlds.register")
+    if sampler != "metropolis":
+        raise ValueError(f"sampler is {sampler!r}, but Gibbs is for label worlds; choose 'metropolis' for {name}")
+    if weights is None:
+        raise ValueError(f"how many weights a {name} has is not known; pass weights=np.zeros(n)")
+    if goal is None and (learner.truth or learner.restart > 0):
+        raise ValueError("this learner compares with the truth; pass goal=, the world at the truth")
+    return len(weights)
+
+
+def _check_documents_apart(world: Any):
     """Shards may only walk side by side where no factor joins two documents."""
+    if not isinstance(world, LabelWorld):
+        raise ValueError(f"{type(world).__name__} cannot be dealt to several threads; train with n_threads=1")
     graph = world.graph
     document = np.searchsorted(world.document_ptr, graph.factor_variables, side="right") - 1
     starts = graph.factor_ptr[:-1]
@@ -232,7 +269,7 @@ def train(
 
     Parameters
     ----------
-    world : LabelWorld
+    world : LabelWorld or any registered world
         With the truth to learn from.
     n_epochs : int
     callback : callable, optional

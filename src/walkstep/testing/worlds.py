@@ -1,13 +1,12 @@
 """A check of worlds: that what their verbs say of a move is what the move does."""
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from walkstep.compiled import compiled, loop_for, uncached
+from walkstep.compiled import compiled, loop_for
 from walkstep.inference.metropolis import own_arrays
 from walkstep.model import score
 from walkstep.worlds.base import VERBS, commit, delta, difference, enter, factor, n_factors, propose, signal, verbs_of
@@ -108,7 +107,7 @@ def check_world(
     checker = _Checker(world, weights, look, statistics)
     walker = own_arrays(world)
     if "enter" in verbs_of(type(world)):
-        _own_loop(_enter, world)(walker, document)
+        loop_for(_enter, world)(walker, document)
     for _ in range(n_moves):
         walker = checker.check_move(walker, stream(generator))
     return WorldChecks(n_moves, checker.check_neighbours(walker, n_tries, generator) if n_tries else 0)
@@ -135,7 +134,7 @@ class _Checker:
             raise ValueError(f"{self.name} has no field 'values'; say with look= what tells its worlds apart")
         self._look, self.statistics = look, statistics
         self.has_signal = "signal" in verbs
-        self._make, self._add_factors, self._gain = (_own_loop(loop, world) for loop in (_make, _add_factors, _gain))
+        self._make, self._add_factors, self._gain = (loop_for(loop, world) for loop in (_make, _add_factors, _gain))
         self._phi = sparse_vector(len(self.weights))
 
     def look(self, world: Any) -> NDArray[Any]:
@@ -277,19 +276,6 @@ class _Checker:
             dense[index] = value
         _clear(self._phi)
         return dense
-
-
-def _own_loop(loop: Any, world: Any) -> Any:
-    """A loop for worlds of this class alone.
-
-    Numba tells named tuples apart by name, so that an edited world, defined again, would run its old verbs.
-    """
-    return loop if loop_for(loop, world) is loop else _loop_of_class(loop, type(world))
-
-
-@cache
-def _loop_of_class(loop: Any, _world: type) -> Any:
-    return uncached.__wrapped__(loop)
 
 
 def _close(one: float, other: float) -> bool:

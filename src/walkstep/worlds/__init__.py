@@ -13,7 +13,7 @@ from walkstep.worlds.labels import (
 )
 from walkstep.worlds.randomness import as_generator, below, stream, uniform
 from walkstep.worlds.signals import Hamming, as_metric, as_signal, span_f1, token_f1
-from walkstep.worlds.sparse import SparseVector, sparse_vector
+from walkstep.worlds.sparse import SparseVector, add, sparse_vector
 
 __all__ = [
     "VERBS",
@@ -23,6 +23,7 @@ __all__ = [
     "Relabel",
     "SparseVector",
     "UniformFlip",
+    "add",
     "as_generator",
     "as_metric",
     "as_proposer",

@@ -127,11 +127,11 @@ def restart(world, goal):
     return _verb(type(world), "restart")(world, goal)
 
 
-def _class_of(world) -> type | None:
+def _class_of(world) -> type:
     """The registered class behind a Numba type."""
     if isinstance(world, types.NamedTuple | types.NamedUniTuple):
         return world.instance_class
-    return None
+    raise TypeError(f"a world is a NamedTuple, not {world}")
 
 
 @overload(enter, jit_options=INLINE)
@@ -176,10 +176,13 @@ def _signal(world, move):
     return lambda world, move: f(world, move)
 
 
+# What only learners that compare with the truth ask may be missing; asking it all the same is an error of the walk.
+
+
 @overload(is_silent, jit_options=INLINE)
 def _is_silent(world, move):
-    f = _verb(_class_of(world), "is_silent")
-    return lambda world, move: f(world, move)
+    f = verbs_of(_class_of(world)).get("is_silent")
+    return (lambda world, move: False) if f is None else (lambda world, move: f(world, move))
 
 
 @overload(commit, jit_options=INLINE)
@@ -190,14 +193,28 @@ def _commit(world, move):
 
 @overload(retrace, jit_options=INLINE)
 def _retrace(world, goal, phi):
-    f = _verb(_class_of(world), "retrace")
-    return lambda world, goal, phi: f(world, goal, phi)
+    f = verbs_of(_class_of(world)).get("retrace")
+    if f is not None:
+        return lambda world, goal, phi: f(world, goal, phi)
+
+    def missing(world, goal, phi):
+        if phi.size[0] >= 0:
+            raise TypeError("this world does not answer 'retrace', which learners that compare with the truth need")
+        return 0.0
+
+    return missing
 
 
 @overload(restart, jit_options=INLINE)
 def _restart(world, goal):
-    f = _verb(_class_of(world), "restart")
-    return lambda world, goal: f(world, goal)
+    f = verbs_of(_class_of(world)).get("restart")
+    if f is not None:
+        return lambda world, goal: f(world, goal)
+
+    def missing(world, goal):
+        raise TypeError("this world does not answer 'restart', which learners that go back to the truth need")
+
+    return missing
 
 
 @compiled(inline=True)

@@ -19,8 +19,8 @@ from walkstep.worlds.signals import Hamming, begin, gain, record
 class Flip(NamedTuple):
     """One variable takes another value."""
 
-    site: int
-    value: int
+    site: Any  # int; numpy's whole numbers inside loops
+    value: Any
 
 
 class Relabel(NamedTuple):
@@ -468,24 +468,9 @@ def max_sites(world: LabelWorld) -> int:
     return len(world.proposer.move.sites) if isinstance(world.proposer, UserProposer) else 1
 
 
-def fork(world: LabelWorld) -> LabelWorld:
-    """A walker of its own on the same values: what it counts and where it stands are not shared."""
-    signal = world.signal
-    if hasattr(signal, "counts"):
-        signal = signal._replace(counts=signal.counts.copy())
-    proposer = world.proposer
-    if isinstance(proposer, UserProposer):
-        proposer = proposer._replace(move=Relabel(*(array.copy() for array in proposer.move)))
-    return world._replace(
-        window=world.window.copy(),
-        journal=world.journal.copy(),
-        n_journal=world.n_journal.copy(),
-        signal=signal,
-        proposer=proposer,
-    )
-
-
 def goal_of(world: LabelWorld) -> LabelWorld:
     """The world at the truth; where that is silent, the goal follows the walk."""
     values = np.where(world.truth >= 0, world.truth, world.values).astype(np.int32)
-    return fork(world)._replace(values=values, journal=np.zeros(0, np.int64))
+    counts = getattr(world.signal, "counts", None)
+    own = world.signal if counts is None else world.signal._replace(counts=counts.copy())
+    return world._replace(values=values, window=world.window.copy(), journal=np.zeros(0, np.int64), signal=own)

@@ -15,7 +15,7 @@ class SparseVector(NamedTuple):
     entries distinct, and it costs four bytes a weight once, not once a move.
     """
 
-    index: NDArray[np.int64]
+    index: NDArray[np.int64]  # pyright: ignore[reportIncompatibleMethodOverride]
     value: NDArray[np.float64]
     size: NDArray[np.int64]  # (1,)
     position: NDArray[np.int32]

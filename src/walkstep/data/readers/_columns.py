@@ -118,12 +118,12 @@ def check_finite(
     allow_nan: bool = False,
 ) -> None:
     """An error that names file, line, row and column of the first feature that is not finite."""
-    values = X.data if isinstance(X, scipy.sparse.csr_matrix) else X.ravel()
+    values = X.ravel() if isinstance(X, np.ndarray) else X.data
     bad = np.isinf(values) if allow_nan else ~np.isfinite(values)
     if not bad.any():
         return
     at = int(np.flatnonzero(bad)[0])
-    if isinstance(X, scipy.sparse.csr_matrix):
+    if not isinstance(X, np.ndarray):
         row, column = int(np.searchsorted(X.indptr, at, side="right")) - 1, int(X.indices[at])
     else:
         row, column = divmod(at, X.shape[1])

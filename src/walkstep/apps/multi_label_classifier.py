@@ -1,0 +1,540 @@
+"""Feature rows in, label sets out."""
+
+import math
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.model_selection import KFold
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d, validate_data
+
+from walkstep.apps.label_set_features import LabelSetFeatures, fit_features
+from walkstep.apps.label_set_inference import best_label_sets, label_marginals
+from walkstep.apps.progress import EpochProgress
+from walkstep.data.archive import load_archive, save_archive
+from walkstep.evaluation.labels import LabelSetScores, label_set_scores
+from walkstep.features.rows import rows_from_scipy
+from walkstep.learning.steps import step_rule
+from walkstep.learning.train import Epoch, Trainer
+from walkstep.learning.walk import learner_row
+from walkstep.model.domains import UNKNOWN
+from walkstep.model.factors import Factors
+from walkstep.model.graph import ground
+from walkstep.model.weights import Layout
+from walkstep.worlds.labels import LabelWorld, label_world
+from walkstep.worlds.signals import Hamming, as_metric, token_f1
+
+DECISIONS = ("map", "marginals", "auto")
+# Candidates of decision="auto": 0 is the best whole set, the others cut marginals at one half.
+_TEMPERATURES = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
+_N_FOLDS = 3
+_MAX_FACTORS = 100_000_000
+_SETTINGS_NOT_SAVED = ("signal", "random_state")
+
+
+class _LabelModel(NamedTuple):
+    """A trained pairwise model, folded: only differences between on and off matter."""
+
+    coefficients: NDArray[np.float64]  # (n_labels, n_columns) a row's log odds for each label ...
+    intercepts: NDArray[np.float64]  # (n_labels,) ... with all other labels off
+    coupling: NDArray[np.float64]  # (n_labels, n_labels) what it gains if the other label is on
+
+    def log_odds(self, features: Any) -> NDArray[np.float64]:
+        return np.asarray(features @ self.coefficients.T) + self.intercepts
+
+
+class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
+    """Give feature rows sets of labels.
+
+    A Markov random field over the labels of a row, every pair of them joined (Finley and Joachims, 2008), trained by
+    walking from label set to label set on the metric of your choice (SampleRank, Wick et al., 2011). Up to
+    14 labels are answered exactly, more by annealing and Gibbs sampling.
+
+    Parameters
+    ----------
+    features : {"linear", "rbf"}
+        What a label sees of a row: its columns, or the leading components of a Gaussian kernel between rows.
+    learner : str
+        A row of the table of learners: samplerank, samplerank-svm, samplerank-svm-1, hybrid, pcd, cd-k, sr-learn.
+    step : {"constant", "mira", "adagrad", "arow", "perceptron"}
+        How far each correction goes.
+    rate : float, optional
+        Of that step; see `walkstep.learning.step_rule`.
+    l2 : float
+        Share by which weights shrink at each step of the walk; ``l2 / rate`` is the strength of regularisation.
+    temperature : float
+        Of the training walk.
+    rival : {"violating", "drawn"}
+        Which neighbour SampleRank learns from: each label's other value, or the one that the walk drew (the paper's).
+    n_epochs : int
+        Passes over the training rows.
+    average : bool
+        Use the average of the weights over the second half of the walk.
+    signal : {"hamming", "f1"} or callable
+        The metric to train on, of one row's label set; a function ``(values, truth) -> float`` is compiled.
+    pairwise : bool
+        Whether pairs of labels are joined; without, every label is learned on its own.
+    decision : {"map", "marginals", "auto"}
+        Predict the best whole set; or every label more probable than not, which is the better answer to
+        Hamming loss if the model's probabilities are right. ``auto`` asks three-fold cross-validation on the training
+        rows, at three times the cost, and with it how sharp the probabilities should be.
+    standardize : bool
+        Whether columns get mean 0 (dense ones only) and variance 1, and rows a mean length of 1.
+    bandwidth : float
+        For ``rbf``: the kernel's width as a multiple of the median distance between rows.
+    n_landmarks, n_components : int
+        For ``rbf``: how many training rows the kernel is told by, and how many of its components are kept.
+    n_threads : int
+        Shards that train side by side; the result depends on the number, never on timing.
+    random_state : int, RandomState or None
+    verbose : int
+
+    Attributes
+    ----------
+    classes_ : array
+        The labels' numbers; for a one-dimensional ``Y`` its two classes.
+    label_names_ : tuple of str
+    coefficients_ : float array (n_labels, n_features of the model)
+        How much each feature speaks for each label, in log odds.
+    intercepts_ : float array (n_labels,)
+    coupling_ : float array (n_labels, n_labels)
+        How much a label speaks for another one, in log odds.
+    decision_temperature_ : float
+        0 where the best whole set is predicted, else that of the marginals which are cut at one half.
+    proba_temperature_ : float
+        That of the marginals which `predict_proba` gives.
+    epochs_ : list of Epoch
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        Where ``X`` is a dataframe.
+
+    Examples
+    --------
+    >>> from walkstep.data.demo import generate_rows
+    >>> rows = generate_rows(300, 4, seed=0)
+    >>> model = MultiLabelClassifier(random_state=0).fit(rows.X[:200], rows.Y[:200])
+    >>> model.predict(rows.X[200:]).shape
+    (100, 4)
+    >>> model.evaluate(rows.X[200:], rows.Y[200:]).hamming_error < 0.3
+    True
+    """
+
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+
+    def __init__(
+        self,
+        *,
+        features: str = "linear",
+        learner: str = "samplerank-svm",
+        step: str = "constant",
+        rate: float | None = 0.03,
+        l2: float = 1e-5,
+        temperature: float = 1.0,
+        rival: str = "violating",
+        n_epochs: int = 60,
+        average: bool = True,
+        signal: str | Callable[..., float] = "hamming",
+        pairwise: bool = True,
+        decision: str = "auto",
+        standardize: bool = True,
+        bandwidth: float = 0.7,
+        n_landmarks: int = 2000,
+        n_components: int = 300,
+        n_threads: int = 1,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
+        self.features = features
+        self.learner = learner
+        self.step = step
+        self.rate = rate
+        self.l2 = l2
+        self.temperature = temperature
+        self.rival = rival
+        self.n_epochs = n_epochs
+        self.average = average
+        self.signal = signal
+        self.pairwise = pairwise
+        self.decision = decision
+        self.standardize = standardize
+        self.bandwidth = bandwidth
+        self.n_landmarks = n_landmarks
+        self.n_components = n_components
+        self.n_threads = n_threads
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.multi_output = True
+        tags.classifier_tags.multi_label = True
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    # Training
+
+    def fit(self, X: Any, Y: Any, *, label_names: Sequence[str] | None = None) -> Self:
+        """Learn from rows and their label sets.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or dataframe (n_rows, n_features)
+        Y : array, sparse matrix or dataframe (n_rows, n_labels)
+            1 or True where a row bears a label, else 0; -1 or NaN where that is unknown: nothing is learned
+            there. One-dimensional with two classes of any kind, it is a single label.
+        label_names : sequence of str, optional
+            Names of the labels; by default the columns of a dataframe, or numbers.
+        """
+        if self.n_epochs < 1:
+            raise ValueError(f"n_epochs is {self.n_epochs}; give 1 or more")
+        if self.decision not in DECISIONS:
+            raise ValueError(f"decision is {self.decision!r}; choose one of {', '.join(DECISIONS)}")
+        if Y is None:
+            raise ValueError("MultiLabelClassifier requires y to be passed, but the target y is None")
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        truth = self._read_truth(Y, label_names)
+        check_consistent_length(X, truth)
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        self.seed_ = int(rng.integers(2**31))
+        self.decision_temperature_ = 0.0 if self.decision == "map" else 1.0
+        self.proba_temperature_ = 1.0
+        with EpochProgress(self.n_epochs, self.verbose) as progress:
+            if self.decision == "auto":
+                self._choose_temperatures(X, truth, rng)
+            self.features_, model, self.epochs_ = self._learn(X, truth, rng, progress)
+        self.coefficients_, self.intercepts_, self.coupling_ = model
+        return self
+
+    def _read_truth(self, Y: Any, label_names: Sequence[str] | None) -> NDArray[np.int32]:
+        """The truth as 0, 1 and unknown (n_rows, n_labels); sets what the labels are called."""
+        columns = getattr(Y, "columns", None)
+        dense = Y.toarray() if issparse(Y) else np.asarray(Y)
+        if dense.ndim == 1:
+            truth = self._read_classes(dense)
+        else:
+            truth = _read_indicators(dense)
+            self.classes_ = np.arange(truth.shape[1])
+            self.is_single_ = False
+        names = label_names
+        if names is None:
+            names = list(columns) if columns is not None else [f"label{k}" for k in range(truth.shape[1])]
+        if len(names) != truth.shape[1]:
+            raise ValueError(f"there are {truth.shape[1]} labels but {len(names)} label_names; give one name each")
+        self.label_names_ = tuple(map(str, names))
+        silent = np.flatnonzero((truth == UNKNOWN).all(axis=0))
+        if len(silent):
+            raise ValueError(
+                f"label {self.label_names_[silent[0]]!r} (column {silent[0]}) is unknown in every row; "
+                "drop the column, or tell it in some rows"
+            )
+        return truth
+
+    def _read_classes(self, y: Any) -> NDArray[np.int32]:
+        """A single label told by two classes of any kind."""
+        y = column_or_1d(y)
+        if y.dtype.kind == "f":
+            check_array(y, ensure_2d=False, input_name="y")
+        check_classification_targets(y)
+        if type_of_target(y, input_name="y") != "binary":
+            raise ValueError(
+                f"Only binary classification is supported. The type of the target is {type_of_target(y)}. "
+                "Give a matrix of 0 and 1, one column a label."
+            )
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.is_single_ = True
+        if len(self.classes_) == 1:
+            codes = codes + 1
+        return codes.reshape(-1, 1).astype(np.int32)
+
+    def _learn(
+        self, X: Any, truth: NDArray[np.int32], rng: np.random.Generator, progress: EpochProgress | None = None
+    ) -> tuple[LabelSetFeatures, _LabelModel, list[Epoch]]:
+        """Features, model and how training went."""
+        features = fit_features(
+            X,
+            self.features,
+            standardize=self.standardize,
+            bandwidth=self.bandwidth,
+            n_landmarks=self.n_landmarks,
+            n_components=self.n_components,
+            rng=rng,
+        )
+        rows = features.transform(X)
+        n_labels, n_on, n_off = truth.shape[1], (truth == 1).sum(axis=0), (truth == 0).sum(axis=0)
+        # A label that is always or never there needs no model, and would only follow strange rows astray.
+        free = np.flatnonzero((n_on > 0) & (n_off > 0))
+        coefficients = np.zeros((n_labels, rows.shape[1]))
+        intercepts = np.log((n_on + 1.0) / (n_off + 1.0))
+        coupling = np.zeros((n_labels, n_labels))
+        epochs: list[Epoch] = []
+        if len(free):
+            world, layout = self._world(rows, truth[:, free])
+            weights, epochs = self._walk(world, rng, progress)
+            coefficients[free], intercepts[free], coupling[np.ix_(free, free)] = _folded(weights, layout)
+        return features, _LabelModel(coefficients, intercepts, coupling), epochs
+
+    def _world(self, rows: Any, truth: NDArray[np.int32]) -> tuple[LabelWorld, Layout]:
+        """The rows' label variables and factors, a document each."""
+        n_rows, n_labels = truth.shape
+        first, second = np.triu_indices(n_labels, 1)
+        if self.pairwise and n_rows * len(first) > _MAX_FACTORS:
+            raise ValueError(
+                f"{n_rows} rows with {len(first)} pairs of labels make {n_rows * len(first):,} factors, more than "
+                f"{_MAX_FACTORS:,}; pass pairwise=False, or train on fewer rows"
+            )
+        variables = np.arange(n_rows * n_labels)
+        groups = [
+            Factors(
+                "label",
+                variables[:, None],
+                features=rows_from_scipy(rows) if issparse(rows) else rows,
+                rows=variables // n_labels,
+                bias=True,
+                sets=variables % n_labels,
+                n_sets=n_labels,
+            )
+        ]
+        if self.pairwise and n_labels > 1:
+            start = np.arange(0, n_rows * n_labels, n_labels)[:, None]
+            scopes = np.stack([start + first, start + second], axis=-1).reshape(-1, 2)
+            sets = np.tile(np.arange(len(first)), n_rows)
+            groups.append(Factors("pair", scopes, sets=sets, n_sets=len(first)))
+        graph, layout = ground(np.full(n_rows * n_labels, 2), groups)
+        world = label_world(
+            graph,
+            truth.ravel(),
+            document_ptr=np.arange(0, n_rows * n_labels + 1, n_labels),
+            signal=self._signal(),
+        )
+        return world, layout
+
+    def _signal(self) -> Any:
+        if callable(self.signal):
+            return as_metric(self.signal)
+        if self.signal == "hamming":
+            return Hamming()
+        if self.signal == "f1":
+            # Twice, so that the first right label of a small set is worth about what Hamming says.
+            return token_f1(0, scale=2.0)
+        raise ValueError(f"signal is {self.signal!r}; choose 'hamming' or 'f1', or pass a function (values, truth)")
+
+    def _walk(
+        self, world: LabelWorld, rng: np.random.Generator, progress: EpochProgress | None
+    ) -> tuple[NDArray[np.float64], list[Epoch]]:
+        """Weights from a learning walk; from the keyboard it can be cut short."""
+        n_labels = int(world.document_ptr[1])
+        trainer = Trainer(
+            world,
+            learner=self.learner,
+            rule=step_rule(self.step, rate=self.rate, l2=self.l2),
+            rival=self.rival,
+            temperature=self.temperature,
+            # A chain that goes home every k steps must get to make them before the next row's turn.
+            n_sweeps=max(1, math.ceil(learner_row(self.learner).restart / n_labels)),
+            n_threads=self.n_threads,
+            rng=rng,
+        )
+        half = self.n_epochs // 2
+        n_before, average_before = 0, np.zeros(world.graph.n_weights)
+        try:
+            for _ in range(self.n_epochs):
+                epoch = trainer.epoch()
+                if epoch.number == half:
+                    n_before, average_before = _n_steps(trainer), trainer.weights
+                if progress is not None:
+                    text = f"{epoch.violations:.1%} of pairs corrected, {epoch.steps_per_second:,.0f} steps/s"
+                    progress.show(epoch.number, text)
+        except KeyboardInterrupt:
+            if not trainer.epochs:
+                raise
+            if progress is not None:
+                progress.show(len(trainer.epochs), "interrupted: keeping what was learned so far")
+        n_steps = _n_steps(trainer)
+        if not self.average or n_steps == n_before:
+            return trainer.last_weights, trainer.epochs
+        # What the first half adds to the average is where the walk came from, not where it is going.
+        return (n_steps * trainer.weights - n_before * average_before) / (n_steps - n_before), trainer.epochs
+
+    def _choose_temperatures(self, X: Any, truth: NDArray[np.int32], rng: np.random.Generator) -> None:
+        """Hold out a third of the rows at a time; see which answers would have been best there."""
+        n_rows = len(truth)
+        if n_rows < 2 * _N_FOLDS:
+            return
+        n_wrong = np.zeros(len(_TEMPERATURES))
+        loss = np.zeros(len(_TEMPERATURES))
+        for train, held_out in KFold(_N_FOLDS).split(order := rng.permutation(n_rows)):
+            train, held_out = np.sort(order[train]), np.sort(order[held_out])
+            if (truth[train] == UNKNOWN).all(axis=0).any():
+                continue
+            features, model, _ = self._learn(X[train], truth[train], rng)
+            log_odds = model.log_odds(features.transform(X[held_out]))
+            told = truth[held_out] != UNKNOWN
+            is_on = truth[held_out] == 1
+            for t, temperature in enumerate(_TEMPERATURES):
+                if temperature == 0.0:
+                    guess, loss[t] = best_label_sets(log_odds, model.coupling, rng=self.seed_) == 1, np.inf
+                else:
+                    chance = label_marginals(log_odds, model.coupling, temperature=temperature, rng=self.seed_)
+                    guess = chance > 0.5
+                    right = np.clip(np.where(is_on, chance, 1.0 - chance), 1e-12, 1.0)
+                    loss[t] -= np.log(right[told]).sum()
+                n_wrong[t] += (guess != is_on)[told].sum()
+        if n_wrong.any():
+            self.decision_temperature_ = _TEMPERATURES[int(n_wrong.argmin())]
+            self.proba_temperature_ = _TEMPERATURES[int(loss.argmin())]
+
+    # Answers
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Label sets of rows: 1 where a row bears a label (n_rows, n_labels); classes if ``Y`` had one dimension."""
+        log_odds = self._log_odds(X)
+        if self.decision_temperature_ == 0.0:
+            values = best_label_sets(log_odds, self.coupling_, rng=self.seed_)
+        else:
+            temperature = self.decision_temperature_
+            chance = label_marginals(log_odds, self.coupling_, temperature=temperature, rng=self.seed_)
+            values = (chance > 0.5).astype(np.int64)
+        if not self.is_single_:
+            return values
+        return self.classes_[np.minimum(values[:, 0], len(self.classes_) - 1)]
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """How probable each label is, whatever the others (n_rows, n_labels); of each class if ``Y`` had one dimension.
+
+        Exact up to 14 labels, from Gibbs samples beyond. A model trained by margins ranks well but is not
+        calibrated by itself: ``decision="auto"`` makes it so.
+        """
+        log_odds = self._log_odds(X)
+        chance = label_marginals(log_odds, self.coupling_, temperature=self.proba_temperature_, rng=self.seed_)
+        tiny = np.finfo(np.float64).eps
+        chance = np.clip(chance, tiny, 1.0 - tiny)
+        if not self.is_single_:
+            return chance
+        return np.ones_like(chance) if len(self.classes_) == 1 else np.hstack([1.0 - chance, chance])
+
+    def evaluate(self, X: Any, Y: Any) -> LabelSetScores:
+        """Hamming and subset accuracy, precision, recall and F1, overall and by label."""
+        predicted = self.predict(X)
+        if self.is_single_:
+            predicted, Y = (predicted == self.classes_[-1])[:, None], (np.asarray(Y) == self.classes_[-1])[:, None]
+        return label_set_scores(Y, predicted, self.label_names_)
+
+    def _log_odds(self, X: Any) -> NDArray[np.float64]:
+        """Each label's log odds with all other labels off."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        model = _LabelModel(self.coefficients_, self.intercepts_, self.coupling_)
+        return model.log_odds(self.features_.transform(X))
+
+    # Keeping
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the trained model to one file: plain arrays and JSON, no code."""
+        check_is_fitted(self)
+        settings = {name: value for name, value in self.get_params().items() if name not in _SETTINGS_NOT_SAVED}
+        description = {
+            "settings": {name: getattr(value, "item", lambda value=value: value)() for name, value in settings.items()},
+            "label_names": self.label_names_,
+            "classes": self.classes_.tolist(),
+            "is_single": self.is_single_,
+            "n_features_in": self.n_features_in_,
+            "feature_names_in": list(getattr(self, "feature_names_in_", [])),
+            "seed": self.seed_,
+            "decision_temperature": self.decision_temperature_,
+            "proba_temperature": self.proba_temperature_,
+            "features": {"kind": self.features_.kind, "gamma": self.features_.gamma},
+        }
+        arrays = {
+            "coefficients": self.coefficients_,
+            "intercepts": self.intercepts_,
+            "coupling": self.coupling_,
+            "shift": self.features_.shift,
+            "factor": self.features_.factor,
+            "landmarks": self.features_.landmarks,
+            "projection": self.features_.projection,
+        }
+        save_archive(path, "MultiLabelClassifier", description, arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model that `save` wrote."""
+        description, arrays = load_archive(path, "MultiLabelClassifier")
+        model = cls(**description["settings"])
+        model.label_names_ = tuple(description["label_names"])
+        model.classes_ = np.array(description["classes"])
+        model.is_single_ = description["is_single"]
+        model.n_features_in_ = description["n_features_in"]
+        if description["feature_names_in"]:
+            model.feature_names_in_ = np.array(description["feature_names_in"], dtype=object)
+        model.seed_ = description["seed"]
+        model.decision_temperature_ = description["decision_temperature"]
+        model.proba_temperature_ = description["proba_temperature"]
+        model.coefficients_, model.intercepts_ = arrays["coefficients"], arrays["intercepts"]
+        model.coupling_ = arrays["coupling"]
+        model.features_ = LabelSetFeatures(
+            kind=description["features"]["kind"],
+            shift=arrays["shift"],
+            factor=arrays["factor"],
+            landmarks=arrays["landmarks"],
+            projection=arrays["projection"],
+            gamma=description["features"]["gamma"],
+        )
+        model.epochs_ = []
+        return model
+
+
+def _read_indicators(Y: Any) -> NDArray[np.int32]:
+    """A matrix of 0, 1 and unknown (-1 or NaN), checked."""
+    checks: dict[str, Any] = {"dtype": None, "ensure_all_finite": "allow-nan", "input_name": "Y"}
+    Y = check_array(Y, **checks)
+    if Y.dtype.kind not in "biuf":
+        try:
+            Y = Y.astype(np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"Y holds {Y.dtype} values; give 0 and 1, and -1 or NaN where the truth is unknown"
+            ) from None
+    is_unknown = np.isnan(Y) | (Y == UNKNOWN) if Y.dtype.kind == "f" else Y == UNKNOWN
+    wrong = np.argwhere(~is_unknown & (Y != 0) & (Y != 1))
+    if len(wrong):
+        row, column = wrong[0].tolist()
+        raise ValueError(
+            f"Unknown label type: Y[{row}, {column}] is {Y[row, column]}; give 1 where a row bears a label, 0 where it "
+            "does not, and -1 or NaN where the truth is unknown"
+        )
+    if is_unknown.any() and not (Y == 0).any():
+        raise ValueError(
+            "Y holds -1 (or NaN) and 1 but no 0; -1 says that the truth is unknown: write 0 where a row does not "
+            "bear a label"
+        )
+    return np.where(is_unknown, UNKNOWN, np.where(Y == 1, 1, 0)).astype(np.int32)
+
+
+def _folded(weights: NDArray[np.float64], layout: Layout) -> _LabelModel:
+    """Weights of both values of a label, and of all four of a pair, as log odds and couplings."""
+    unary = layout.view(weights, "label")
+    log_odds = unary[:, :, 1] - unary[:, :, 0]
+    coefficients, intercepts = log_odds[:, :-1].copy(), log_odds[:, -1].copy()
+    n_labels = len(unary)
+    coupling = np.zeros((n_labels, n_labels))
+    if "pair" in layout:
+        pair = layout.view(weights, "pair")[:, 0]
+        first, second = np.triu_indices(n_labels, 1)
+        coupling[first, second] = pair[:, 1, 1] - pair[:, 1, 0] - pair[:, 0, 1] + pair[:, 0, 0]
+        coupling += coupling.T
+        np.add.at(intercepts, first, pair[:, 1, 0] - pair[:, 0, 0])
+        np.add.at(intercepts, second, pair[:, 0, 1] - pair[:, 0, 0])
+    return _LabelModel(coefficients, intercepts, coupling)
+
+
+def _n_steps(trainer: Trainer) -> int:
+    """Steps walked so far."""
+    return sum(epoch.tally.steps for epoch in trainer.epochs)

@@ -1,0 +1,159 @@
+import numpy as np
+import pytest
+
+from walkstep.apps.sequence_tagger import SequenceTagger
+from walkstep.data.archive import load_archive
+from walkstep.data.demo import generate_news
+from walkstep.data.readers.conll import write_conll
+from walkstep.learning.train import Trainer
+
+pytestmark = pytest.mark.xdist_group("command")
+SMALL = ("--epochs", 2, "--features", "word,lower,shape")
+
+
+def test_results_go_to_stdout_and_progress_to_stderr(command, news_file, tmp_path):
+    model = tmp_path / "ner.walk"
+    result = command("fit", "tag", news_file, "--dev", news_file, "--model", model, *SMALL)
+    assert result.exit_code == 0
+    assert "trained on 60 sentences" in result.stdout
+    assert "development F1 " in result.stdout
+    assert f"saved {model} (" in result.stdout
+    assert "epoch 2/2" in result.stderr
+    assert "epoch" not in result.stdout.replace("epochs", "").replace("after epoch", "")
+
+
+def test_quiet_is_quiet(command, news_file, tmp_path):
+    result = command("fit", "tag", news_file, "--model", tmp_path / "ner.walk", *SMALL, "-q")
+    assert (result.exit_code, result.stderr) == (0, "")
+
+
+def test_the_same_seed_gives_the_same_model(command, news_file, tmp_path):
+    for name in ("one.walk", "two.walk"):
+        command("fit", "tag", news_file, "--model", tmp_path / name, *SMALL, "--seed", 3, "-q")
+    (one, arrays), (two, twins) = (load_archive(tmp_path / name, "SequenceTagger") for name in ("one.walk", "two.walk"))
+    assert one == two
+    assert {name: array.tobytes() for name, array in arrays.items()} == {name: t.tobytes() for name, t in twins.items()}
+
+
+def test_options_reach_the_tagger(command, news_file, tmp_path, monkeypatch):
+    seen = {}
+
+    def fit(self, corpus, *, dev):
+        seen.update(self.get_params(), columns=list(corpus.columns))
+        raise ValueError("seen enough")
+
+    monkeypatch.setattr(SequenceTagger, "fit", fit)
+    four = tmp_path / "four.conll"
+    four.write_text("Ada NNP B-NP B-PER\nleft VBD B-VP O\n")
+    towns = tmp_path / "towns.txt"
+    towns.write_text("Harlow\n")
+    options = ["--templates", "skip-chain", "--gazetteer", f"towns={towns}", "--clusters", towns, "--learner", "cd-3"]
+    options += ["--step", "mira", "--temperature", 0.5, "--scheme", "bilou", "--epochs", 7, "--threads", 2]
+    options += ["--seed", 5, "--min-count", 2, "--signal", "span-f1", "--words-only"]
+    result = command("fit", "tag", four, "--model", tmp_path / "ner.walk", *options)
+    assert "seen enough" in result.stderr
+    wanted = {"templates": "skip-chain", "learner": "cd-3", "step": "mira", "rate": None, "temperature": 0.5}
+    wanted |= {"scheme": "bilou", "n_epochs": 7, "n_threads": 2, "random_state": 5, "min_count": 2}
+    wanted |= {"signal": "span-f1", "gazetteers": {"towns": towns}, "clusters": towns, "columns": []}
+    assert {name: seen[name] for name in wanted} == wanted
+    assert not (tmp_path / "ner.walk").exists()
+
+
+def test_a_file_of_templates_is_read(command, news_file, tmp_path):
+    spec = tmp_path / "model.spec"
+    spec.write_text("emission: tag[i] ~ word[i], shape[i]\ntransition: tag[i-1] tag[i]\n")
+    model = tmp_path / "ner.walk"
+    result = command("fit", "tag", news_file, "--model", model, "--templates", spec, "--epochs", 1, "-q")
+    assert result.exit_code == 0, result.stderr
+    assert [template.name for template in SequenceTagger.load(model).grounding_.templates] == ["emission", "transition"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--templates", "ring"], "--templates is 'ring', which is neither one of chain, skip-chain, second-order"),
+        (["--gazetteer", "towns"], "--gazetteer is 'towns'; write NAME=FILE"),
+        (["--gazetteer", "towns=none.txt"], "there is no file none.txt"),
+        (["--learner", "magic"], "learner 'magic' is not known; choose one of samplerank"),
+        (["--step", "mira", "--rate", "-1"], "rate is -1.0; give a positive number"),
+        (["--step", "leap"], "'leap'"),
+        (["--epochs", "0"], "--epochs is 0; give 1 or more"),
+        (["--dev", "none.conll"], "there is no file none.conll"),
+    ],
+)
+def test_impossible_options_are_refused_before_training(command, news_file, tmp_path, monkeypatch, options, message):
+    monkeypatch.setattr(SequenceTagger, "fit", lambda *args, **kwargs: pytest.fail("training began"))
+    result = command("fit", "tag", news_file, "--model", tmp_path / "ner.walk", *options)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_training_data_is_not_overwritten(command, news_file):
+    before = news_file.read_bytes()
+    result = command("fit", "tag", news_file, "--model", news_file)
+    assert result.exit_code == 2
+    assert f"{news_file} is also an input, which would be overwritten; write elsewhere" in result.stderr
+    assert news_file.read_bytes() == before
+
+
+def test_an_interrupt_saves_what_was_learned(command, news_file, tmp_path, monkeypatch):
+    original = Trainer.epoch
+
+    def epoch(self):
+        if len(self.epochs) == 2:
+            raise KeyboardInterrupt
+        return original(self)
+
+    monkeypatch.setattr(Trainer, "epoch", epoch)
+    model, twin = tmp_path / "ner.walk", tmp_path / "twin.walk"
+    result = command("fit", "tag", news_file, "--model", model, "--features", "word,lower,shape", "-q")
+    assert result.exit_code == 130
+    assert f"interrupted after 2 of 10 epochs; {model} holds what was learned so far" in result.stderr
+    assert f"saved {model}" in result.stdout
+    monkeypatch.undo()
+    command("fit", "tag", news_file, "--model", twin, *SMALL, "-q")
+    np.testing.assert_array_equal(SequenceTagger.load(model).weights_, SequenceTagger.load(twin).weights_)
+
+
+def test_an_interrupt_before_the_first_epoch_leaves_nothing(command, news_file, tmp_path, monkeypatch):
+    def epoch(self):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Trainer, "epoch", epoch)
+    result = command("fit", "tag", news_file, "--model", tmp_path / "ner.walk", *SMALL)
+    assert result.exit_code == 130
+    assert "interrupted; nothing was written" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_save_keeps_the_old_model_and_no_draft(command, news_file, tmp_path, monkeypatch):
+    model = tmp_path / "ner.walk"
+    model.write_text("the old model")
+
+    def fail(source, target):
+        raise OSError(28, "No space left on device", str(target))
+
+    monkeypatch.setattr("walkstep.data.archive.os.replace", fail)
+    result = command("fit", "tag", news_file, "--model", model, *SMALL, "-q")
+    assert result.exit_code == 2
+    assert f"error: {model}: No space left on device" in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["ner.walk"]
+    assert model.read_text() == "the old model"
+
+
+def test_columns_can_be_left_out_to_tag_plain_text(command, tmp_path):
+    news = generate_news(30, seed=0)
+    four, raw = tmp_path / "four.conll", tmp_path / "raw.txt"
+    columns = {"pos": ["X"] * news.n_tokens, "chunk": ["Y"] * news.n_tokens}
+    write_conll(four, type(news)(news.tokens, news.sentence_ptr, news.document_ptr, columns), news.tags)
+    raw.write_text("Ada Harlow left .\nNobody saw Mr. Brask there .\n")
+    model = tmp_path / "ner.walk"
+    command("fit", "tag", four, "--model", model, "--epochs", 1, "-q")
+    refused = command("predict", model, raw)
+    assert refused.exit_code == 2
+    assert "the model was trained with the column" in refused.stderr
+    command("fit", "tag", four, "--model", model, "--epochs", 1, "--words-only", "-q")
+    result = command("predict", model, raw)
+    assert result.exit_code == 0, result.stderr
+    assert [len(line.split()) for line in result.stdout.splitlines()] == [2, 2, 2, 2, 0, 2, 2, 2, 2, 2, 2]
