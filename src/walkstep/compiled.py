@@ -11,14 +11,12 @@ import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numba
 from numba import config, types
 from numba.core.errors import NumbaError
 from numba.core.registry import CPUDispatcher
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 # -inf scores mark forbidden worlds, so the flags that assume finite numbers stay off.
@@ -65,7 +63,7 @@ def cache_folder() -> Path | None:
         return None
 
 
-def compiled(function: Function | None = None, *, inline: bool = False, allocates: bool = True) -> Any:
+def compiled(function: Callable[..., Any] | None = None, *, inline: bool = False, allocates: bool = True) -> Any:
     """Compile a loop at its first call, releasing the interpreter lock, and keep the result on disk.
 
     Parameters

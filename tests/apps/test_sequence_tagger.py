@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -124,7 +126,7 @@ def test_skip_chains_join_words_of_a_document(news):
     for tags in tagger.predict(test):
         codes = [tagger.classes_.index(tag) for tag in tags]
         assert start[codes[0]]
-        assert all(transition[a, b] for a, b in zip(codes, codes[1:], strict=False))
+        assert all(transition[a, b] for a, b in pairwise(codes))
     for probabilities in tagger.predict_marginals(test.split(test.tokens)[:5]):
         np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
 

@@ -6,7 +6,12 @@ from walkstep.data.archive import ArchiveError, kind_of, load_archive, save_arch
 
 def test_arrays_and_description_come_back_as_they_were(tmp_path):
     path = tmp_path / "m.walk"
-    arrays = {"w": np.arange(6.0).reshape(2, 3).T, "scalar": np.array(3), "k": np.array([1, 2], np.uint64), "empty": np.zeros(0, np.int32)}
+    arrays = {
+        "w": np.arange(6.0).reshape(2, 3).T,
+        "scalar": np.array(3),
+        "k": np.array([1, 2], np.uint64),
+        "empty": np.zeros(0, np.int32),
+    }
     save_archive(path, "Thing", {"a": [1, "ä"]}, arrays)
     description, loaded = load_archive(path, "Thing")
     assert description == {"a": [1, "ä"]}

@@ -9,15 +9,19 @@ from walkstep.learning.steps import weight_state
 from walkstep.learning.walk import empty_tally, learn
 from walkstep.model import UNKNOWN
 from walkstep.model.score import statistics
-from walkstep.worlds import goal_of, label_world, sparse_vector, stream
+from walkstep.worlds import as_signal, goal_of, label_world, sparse_vector, stream
 
 
 class OneStep:
     """Runs the kernel one step at a time, so that every step can be looked at."""
 
-    def __init__(self, graph, truth, learner, rule, *, temperature=1.0, sampler="gibbs", values=None, **transition):
+    def __init__(
+        self, graph, truth, learner, rule, *, temperature=1.0, sampler="gibbs", values=None, signal=None, **transition
+    ):
         self.learner, self.rule = learner, rule
-        self.world = label_world(graph, truth, values=values)._replace(journal=np.zeros(learner.restart, np.int64))
+        self.world = label_world(graph, truth, values=values, signal=signal)._replace(
+            journal=np.zeros(learner.restart, np.int64)
+        )
         self.goal = goal_of(self.world)
         self.state = weight_state(np.zeros(graph.n_weights), rule)
         self.phi, self.home = sparse_vector(graph.n_weights), sparse_vector(graph.n_weights)
@@ -112,9 +116,16 @@ def test_chains_that_restart_go_back_to_the_truth(chain, name, period):
     np.testing.assert_array_equal(step.world.values, truth)
 
 
-def test_the_violating_rival_is_the_worst_ranked_value_of_the_site(chain):
+def count_right(values, truth, site, value, first, last):
+    """Hamming accuracy by difference, as a user would write it."""
+    return 1.0 * (value == truth[site]) - 1.0 * (values[site] == truth[site])
+
+
+@pytest.mark.parametrize("signal", [None, as_signal(count_right)], ids=["built in", "the user's own"])
+def test_the_violating_rival_is_the_worst_ranked_value_of_the_site(chain, signal):
     graph, _, truth = chain
-    step = OneStep(graph, truth, learner_row("samplerank"), step_rule("constant", rate=0.1), rival="violating")
+    rule = step_rule("constant", rate=0.1)
+    step = OneStep(graph, truth, learner_row("samplerank"), rule, rival="violating", signal=signal)
     for _ in range(200):
         before, weights = step.world.values.copy(), step.state.weights
         step()
@@ -135,7 +146,7 @@ def test_the_violating_rival_is_the_worst_ranked_value_of_the_site(chain):
 
 @pytest.mark.parametrize("name", sorted(LEARNERS))
 def test_the_learner_is_silent_where_the_truth_is_unknown(chain, name):
-    graph, layout, truth = chain
+    graph, _, truth = chain
     truth = truth.copy()
     truth[[1, 3]] = UNKNOWN
     step = OneStep(graph, truth, learner_row(name), step_rule("constant", rate=0.1))

@@ -187,9 +187,9 @@ class SequenceTagger(Estimator):
         if self.n_epochs < 1:
             raise ValueError(f"n_epochs is {self.n_epochs}; give 1 or more")
         held_out = None if dev is None else (dev if isinstance(dev, Sequences) else self._corpus(*dev, None))
-        self.scheme_ = detect_scheme(corpus.tags, corpus.sentence_ptr)
+        self.scheme_: Any = detect_scheme(corpus.tags, corpus.sentence_ptr)
         self.columns_ = list(corpus.columns)
-        self.inner_scheme_ = self._inner_scheme()
+        self.inner_scheme_: Any = self._inner_scheme()
         inner = convert(corpus.tags, corpus.sentence_ptr, self.scheme_, self.inner_scheme_)
         self.classes_ = _in_order(tag for tag in set(inner) if tag is not None)
         domain = Domain("tag", tuple(self.classes_))
@@ -403,7 +403,8 @@ class SequenceTagger(Estimator):
         """Values as tags of the training data's scheme."""
         classes = self.classes_
         inner = [classes[value] for value in values.tolist()]
-        return convert(inner, corpus.sentence_ptr, self.inner_scheme_, self.scheme_)  # pyright: ignore[reportReturnType]
+        found: Any = convert(inner, corpus.sentence_ptr, self.inner_scheme_, self.scheme_)
+        return found
 
     # Keeping
 

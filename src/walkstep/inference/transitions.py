@@ -14,6 +14,7 @@ from walkstep.compiled import INLINE, compiled
 from walkstep.worlds.base import delta, propose, signal
 from walkstep.worlds.labels import Flip, LabelWorld, conditional, prefetch
 from walkstep.worlds.randomness import below, uniform
+from walkstep.worlds.signals import Hamming
 
 
 class Metropolis(NamedTuple):
@@ -195,8 +196,32 @@ def _attempt(transition, world, weights, scale, phi, rng):
     return lambda transition, world, weights, scale, phi, rng: f(transition, world, weights, scale, phi, rng)
 
 
+def _signal_of(world) -> type:
+    """The class of a label world's signal, from their Numba types."""
+    return world.types[world.fields.index("signal")].instance_class
+
+
+@compiled(inline=True)
+def _rival_hamming(transition, world, move, change):
+    """The same for Hamming accuracy, where it is either the truth or, at the truth, the best other value."""
+    true = world.truth[move.site]
+    if not transition.is_violating or true < 0:
+        return move, change
+    scores = transition.scores
+    now = world.values[move.site]
+    worst = true
+    if now == true:
+        worst = 1 if true == 0 and world.graph.n_values[move.site] > 1 else 0
+        for k in range(world.graph.n_values[move.site]):
+            if k != true and scores[k] > scores[worst]:
+                worst = k
+    return Flip(move.site, np.int64(worst)), scores[worst] - scores[now]
+
+
 @overload(rival, jit_options=INLINE)
 def _rival(transition, world, move, change):
+    if transition.instance_class is Gibbs and _signal_of(world) is Hamming:
+        return lambda transition, world, move, change: _rival_hamming(transition, world, move, change)
     if transition.instance_class is Gibbs:
         return lambda transition, world, move, change: _rival_gibbs(transition, world, move, change)
     return lambda transition, world, move, change: (move, change)
