@@ -11,7 +11,7 @@ from walkstep.data.catalogue import find
 from walkstep.data.readers import read_conll
 from walkstep.data.sequences import Sequences
 from walkstep.data.tagging_schemes import allowed_transitions, to_bio
-from walkstep.features.default_features import default_features
+from walkstep.features.default_features import DEFAULT_FEATURES
 from walkstep.features.tokens import TokenFeatures
 from walkstep.inference.forest import Constraints, forest, viterbi
 from walkstep.learning import Trainer, step_rule
@@ -41,7 +41,7 @@ def corpora(n_sentences: int | None = None) -> tuple[Sequences, Sequences]:
 def features(n_sentences: int | None = None) -> dict:
     """The rows that both sides train on, and how fast they are extracted."""
     train, test = corpora(n_sentences)
-    extractor = TokenFeatures(default_features(train.columns))
+    extractor = TokenFeatures(DEFAULT_FEATURES)
     extractor.fit_transform(_part(train, 50))  # compile
     fitting = repeat(lambda: extractor.fit_transform(_again(train)), 5)
     transforming = repeat(lambda: extractor.transform(_again(test)), 5)

@@ -18,7 +18,6 @@ from numba import config, types
 from numba.core.errors import NumbaError
 from numba.core.registry import CPUDispatcher
 
-
 # -inf scores mark forbidden worlds, so the flags that assume finite numbers stay off.
 FAST_MATH = {"nsz", "arcp", "contract", "afn", "reassoc"}
 

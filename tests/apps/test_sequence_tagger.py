@@ -145,9 +145,7 @@ def test_other_signals_train(news, signal):
 
 
 def test_threads_are_deterministic(news):
-    weights = [
-        SequenceTagger(n_epochs=2, n_threads=2, random_state=5).fit(news[0]).weights_ for _ in range(3)
-    ]
+    weights = [SequenceTagger(n_epochs=2, n_threads=2, random_state=5).fit(news[0]).weights_ for _ in range(3)]
     np.testing.assert_array_equal(weights[0], weights[1])
     np.testing.assert_array_equal(weights[0], weights[2])
 

@@ -39,7 +39,7 @@ def test_options_reach_the_tagger(command, news_file, tmp_path, monkeypatch):
     seen = {}
 
     def fit(self, corpus, *, dev):
-        seen.update(self.get_params(), columns=list(corpus.columns))
+        seen.update(self.get_params())
         raise ValueError("seen enough")
 
     monkeypatch.setattr(SequenceTagger, "fit", fit)
@@ -49,12 +49,12 @@ def test_options_reach_the_tagger(command, news_file, tmp_path, monkeypatch):
     towns.write_text("Harlow\n")
     options = ["--templates", "skip-chain", "--gazetteer", f"towns={towns}", "--clusters", towns, "--learner", "cd-3"]
     options += ["--step", "mira", "--temperature", 0.5, "--scheme", "bilou", "--epochs", 7, "--threads", 2]
-    options += ["--seed", 5, "--min-count", 2, "--signal", "span-f1", "--words-only"]
+    options += ["--seed", 5, "--min-count", 2, "--signal", "span-f1", "--use-columns"]
     result = command("fit", "tag", four, "--model", tmp_path / "ner.walk", *options)
     assert "seen enough" in result.stderr
     wanted = {"templates": "skip-chain", "learner": "cd-3", "step": "mira", "rate": None, "temperature": 0.5}
     wanted |= {"scheme": "bilou", "n_epochs": 7, "n_threads": 2, "random_state": 5, "min_count": 2}
-    wanted |= {"signal": "span-f1", "gazetteers": {"towns": towns}, "clusters": towns, "columns": []}
+    wanted |= {"signal": "span-f1", "gazetteers": {"towns": towns}, "clusters": towns, "use_columns": True}
     assert {name: seen[name] for name in wanted} == wanted
     assert not (tmp_path / "ner.walk").exists()
 
@@ -142,18 +142,18 @@ def test_a_failed_save_keeps_the_old_model_and_no_draft(command, news_file, tmp_
     assert model.read_text() == "the old model"
 
 
-def test_columns_can_be_left_out_to_tag_plain_text(command, tmp_path):
+def test_plain_text_can_be_tagged_unless_columns_are_used(command, tmp_path):
     news = generate_news(30, seed=0)
     four, raw = tmp_path / "four.conll", tmp_path / "raw.txt"
     columns = {"pos": ["X"] * news.n_tokens, "chunk": ["Y"] * news.n_tokens}
     write_conll(four, type(news)(news.tokens, news.sentence_ptr, news.document_ptr, columns), news.tags)
     raw.write_text("Ada Harlow left .\nNobody saw Mr. Brask there .\n")
     model = tmp_path / "ner.walk"
-    command("fit", "tag", four, "--model", model, "--epochs", 1, "-q")
+    command("fit", "tag", four, "--model", model, "--epochs", 1, "--use-columns", "-q")
     refused = command("predict", model, raw)
     assert refused.exit_code == 2
     assert "the model was trained with the column" in refused.stderr
-    command("fit", "tag", four, "--model", model, "--epochs", 1, "--words-only", "-q")
+    command("fit", "tag", four, "--model", model, "--epochs", 1, "-q")
     result = command("predict", model, raw)
     assert result.exit_code == 0, result.stderr
     assert [len(line.split()) for line in result.stdout.splitlines()] == [2, 2, 2, 2, 0, 2, 2, 2, 2, 2, 2]

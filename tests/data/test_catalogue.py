@@ -31,9 +31,7 @@ def test_without_the_variable_the_message_names_it_and_the_files(monkeypatch, va
         monkeypatch.delenv("WALKSTEP_DATA", raising=False)
     else:
         monkeypatch.setenv("WALKSTEP_DATA", value)
-    with pytest.raises(
-        DataNotFound, match=r"WALKSTEP_DATA, which is not set; .* conll2003/ with eng.train, eng.testa"
-    ):
+    with pytest.raises(DataNotFound, match=r"WALKSTEP_DATA, which is not set; .* conll2003/ with eng.train, eng.testa"):
         find("conll2003")
     assert all(row.folder is None and not row.found for row in listing())
 

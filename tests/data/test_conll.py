@@ -105,9 +105,7 @@ def test_columns_can_be_chosen_and_named(tmp_path):
     path = written(tmp_path, "O 1 a\nB 2 b\n")
     corpus = read_conll(path, word_column=2, tag_column=0, column_names=["number"])
     assert (corpus.tokens, corpus.tags, corpus.columns) == (["a", "b"], ["O", "B"], {"number": ["1", "2"]})
-    with pytest.raises(
-        ValueError, match=r"1 column\(s\) besides words and tags, but column_names is \['x', 'y'\]"
-    ):
+    with pytest.raises(ValueError, match=r"1 column\(s\) besides words and tags, but column_names is \['x', 'y'\]"):
         read_conll(path, column_names=["x", "y"])
     with pytest.raises(ValueError, match="there is no tag_column=3"):
         read_conll(path, tag_column=3)
@@ -176,9 +174,9 @@ def test_large_files_are_read_fast(tmp_path):
     assert min(seconds) < 1.0  # about 0.1 s on an idle core; the rest is for busy machines
 
 
-WORDS = st.text(
-    st.characters(exclude_categories=["Cs"], exclude_characters="\ufeff\t\n\r\v\f"), min_size=1
-).filter(lambda word: word == word.strip(" ") and word != "-DOCSTART-")
+WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\ufeff\t\n\r\v\f"), min_size=1).filter(
+    lambda word: word == word.strip(" ") and word != "-DOCSTART-"
+)
 SENTENCES = st.lists(
     st.lists(st.tuples(WORDS, WORDS, st.none() | st.sampled_from(["O", "B-PER"])), min_size=1), min_size=1
 )
@@ -203,9 +201,7 @@ def test_what_is_written_is_read_back(tmp_path_factory, sentences, data):
 
 
 @settings(max_examples=150, deadline=None)
-@given(
-    st.text(st.sampled_from("ab \t\n\r\u00a0\x1c?-") | st.characters(exclude_categories=["Cs"]), max_size=40)
-)
+@given(st.text(st.sampled_from("ab \t\n\r\u00a0\x1c?-") | st.characters(exclude_categories=["Cs"]), max_size=40))
 def test_any_text_is_read_or_refused_with_the_files_name(tmp_path_factory, text):
     path = tmp_path_factory.mktemp("any") / "any.txt"
     path.write_bytes(text.encode())

@@ -63,9 +63,7 @@ def test_spans_are_the_ones_that_were_written(corpus, scheme):
     tags, ptr = flat(corpus, scheme)
     bounds = span_bounds(tags, ptr)
     pieces = [piece for sentence in corpus for piece in sentence if piece is not None]
-    assert [stop - start for start, stop in zip(bounds.start, bounds.stop, strict=True)] == [
-        n for n, _ in pieces
-    ]
+    assert [stop - start for start, stop in zip(bounds.start, bounds.stop, strict=True)] == [n for n, _ in pieces]
     assert [bounds.types[k] for k in bounds.type_of_span] == [kind for _, kind in pieces]
 
 

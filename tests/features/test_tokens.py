@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from naive_token_features import Naive, count_names
 
 from walkstep.data.sequences import Sequences
-from walkstep.features.default_features import DEFAULT_FEATURES, default_features
+from walkstep.features.default_features import DEFAULT_FEATURES, column_features
 from walkstep.features.expression import parse_features
 from walkstep.features.properties import PROPERTIES
 from walkstep.features.rows import check_rows
@@ -193,11 +193,10 @@ def test_an_empty_corpus_has_no_rows():
     assert rows.ptr.tolist() == [0, 0]
 
 
-def test_default_features_use_the_columns_that_are_there():
-    assert "pos[-2]" in default_features(["pos"])
-    assert not any(feature.startswith("chunk") for feature in default_features(["pos"]))
+def test_default_and_column_features_can_be_extracted():
     corpus = Sequences.from_lists([["a", "b"]], columns={"pos": [["X", "Y"]]})
-    assert TokenFeatures(default_features(corpus.columns)).fit_transform(corpus).n_rows == 2
+    features = TokenFeatures([*DEFAULT_FEATURES, *column_features(corpus.columns)])
+    assert features.fit_transform(corpus).n_rows == 2
 
 
 def test_sequences_are_left_as_they_were():

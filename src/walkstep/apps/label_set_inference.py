@@ -11,7 +11,7 @@ from walkstep.compiled import compiled
 from walkstep.worlds.randomness import Seed, stream, uniform
 
 MAX_ENUMERATED = 14
-"""With so many labels all sets are enumerated: 16,384 of them, in about the time that 100 sweeps take."""
+"""Up to so many labels all sets are enumerated: 16,384 of them."""
 
 _CELLS_AT_ONCE = 1 << 22
 # A climb ends by itself; the bound is for rounding errors that would let two equal sets take turns.

@@ -13,6 +13,7 @@ from walkstep.data.archive import load_archive, save_archive
 from walkstep.data.sequences import Sequences
 from walkstep.data.tagging_schemes import allowed_transitions, convert, detect_scheme
 from walkstep.evaluation.spans import SpanScores, span_scores
+from walkstep.features.default_features import column_features
 from walkstep.inference.forest import Constraints, forest, k_best, marginals, viterbi
 from walkstep.inference.loopy import best_near, sampled_marginals
 from walkstep.learning.steps import step_rule
@@ -46,6 +47,9 @@ class SequenceTagger(Estimator):
         capitalised words that recur within a document, so that they agree.
     features : "default" or list of str
         What a tag sees of its surroundings, for the ready-made shapes; see `walkstep.features`.
+    use_columns : bool
+        Let the ready-made shapes also see further columns, such as parts of speech, in a window of two; text to
+        be tagged must then have them too.
     learner : str
         A row of the table of learners: samplerank, samplerank-svm, samplerank-svm-1, hybrid, pcd, cd-k, sr-learn.
     step : {"arow", "mira", "adagrad", "constant", "perceptron"}
@@ -112,6 +116,7 @@ class SequenceTagger(Estimator):
         *,
         templates: str | Sequence[Template] = "chain",
         features: str | Sequence[str] = "default",
+        use_columns: bool = False,
         learner: str = "samplerank",
         step: str = "arow",
         rate: float | None = None,
@@ -135,6 +140,7 @@ class SequenceTagger(Estimator):
     ):
         self.templates = templates
         self.features = features
+        self.use_columns = use_columns
         self.learner = learner
         self.step = step
         self.rate = rate
@@ -229,6 +235,8 @@ class SequenceTagger(Estimator):
         features = ["default"] if isinstance(self.features, str) else list(self.features)
         if isinstance(self.features, str) and self.features != "default":
             raise ValueError(f"features is {self.features!r}; give 'default' or a list of features")
+        if self.use_columns:
+            features += column_features(corpus.columns)
         if self.gazetteers is not None:
             features += ["gazetteer", "gazetteer[-1]", "gazetteer[1]"]
         if self.clusters is not None:

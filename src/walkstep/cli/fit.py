@@ -51,8 +51,8 @@ def tag(
         list[str] | None,
         typer.Option(metavar="FEATURES", help="What a tag sees, such as 'word,lower[-1],prefix(3)'; may be repeated."),
     ] = None,
-    words_only: Annotated[
-        bool, typer.Option("--words-only", help="Leave further columns unseen, so that plain text can be tagged.")
+    use_columns: Annotated[
+        bool, typer.Option("--use-columns", help="Let tags also see further columns; text to tag must then have them.")
     ] = False,
     gazetteer: Annotated[
         list[str] | None, typer.Option(metavar="NAME=FILE", help="A list of known phrases; may be repeated.")
@@ -83,6 +83,7 @@ def tag(
     settings: dict[str, Any] = {
         "templates": _templates(templates, features),
         "features": None if features is None else [name.strip() for part in features for name in part.split(",")],
+        "use_columns": use_columns,
         "gazetteers": lists or None,
         "clusters": clusters,
         "scheme": scheme,
@@ -103,8 +104,8 @@ def tag(
     from walkstep.model.notation import LanguageError
 
     began = time.perf_counter()
-    corpus = _read_tagged(data, words_only)
-    held_out = None if dev is None else _read_tagged(dev, words_only)
+    corpus = _read_tagged(data)
+    held_out = None if dev is None else _read_tagged(dev)
     _say(quiet, f"read {corpus.n_tokens:,} tokens in {corpus.n_sentences:,} sentences of {data}")
     tagger = SequenceTagger(**_given(settings))
     try:
@@ -195,14 +196,11 @@ def _given(settings: dict[str, Any]) -> dict[str, Any]:
     return given
 
 
-def _read_tagged(path: Path, words_only: bool) -> "Sequences":
+def _read_tagged(path: Path) -> "Sequences":
     """Tagged sentences of a file."""
-    from dataclasses import replace
-
     from walkstep.data.readers.conll import read_conll
 
-    corpus = read_conll(path)
-    return replace(corpus, columns={}) if words_only else corpus
+    return read_conll(path)
 
 
 def _templates(given: str, features: list[str] | None) -> str:

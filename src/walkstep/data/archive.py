@@ -35,7 +35,8 @@ def save_archive(
         Anything that JSON holds.
     arrays : mapping of str to array
     """
-    metadata = {"walkstep": FORMAT, "kind": kind, "description": json.dumps(description)}
+    # One entry alone: several would be written in any order, and equal models should be equal files.
+    metadata = {"walkstep": json.dumps({"format": FORMAT, "kind": kind, "description": description})}
     content = save({name: np.asarray(array, order="C") for name, array in arrays.items()}, metadata=metadata)
     path = Path(path)
     if path.is_dir():
@@ -72,10 +73,10 @@ def load_archive(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any
     metadata, file = _open(path)
     if metadata["kind"] != kind:
         raise ArchiveError(f"{path} holds a {metadata['kind']}, not a {kind}; load it with {metadata['kind']}.load")
-    return json.loads(metadata["description"]), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    return metadata["description"], {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
 
 
-def _open(path: str | os.PathLike[str]) -> tuple[dict[str, str], Any]:
+def _open(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Any]:
     if not Path(path).exists():
         raise FileNotFoundError(f"there is no model at {path}; check the name, or train one with `walkstep fit`")
     if Path(path).is_dir():
@@ -85,11 +86,12 @@ def _open(path: str | os.PathLike[str]) -> tuple[dict[str, str], Any]:
         metadata = file.metadata() or {}
     except (SafetensorError, OSError) as error:
         raise ArchiveError(f"{path} is not a Walkstep model, or it is damaged ({error}); train it again") from error
-    if "walkstep" not in metadata or "kind" not in metadata or "description" not in metadata:
+    if "walkstep" not in metadata:
         raise ArchiveError(f"{path} is a file of arrays, but not a Walkstep model; train one with `walkstep fit`")
-    if metadata["walkstep"] != FORMAT:
+    about = json.loads(metadata["walkstep"])
+    if about["format"] != FORMAT:
         raise ArchiveError(
-            f"{path} was saved in format {metadata['walkstep']}, but this version reads format {FORMAT}; "
+            f"{path} was saved in format {about['format']}, but this version reads format {FORMAT}; "
             "load it with the version that wrote it, or train it again"
         )
-    return metadata, file
+    return about, file

@@ -153,14 +153,10 @@ def generate_news(n_sentences: int = 1000, seed: int = 0) -> Sequences:
             tags.append(marks)
             documents.append(document)
         document += 1
-    return Sequences.from_lists(
-        sentences[:n_sentences], tags[:n_sentences], documents=documents[:n_sentences]
-    )
+    return Sequences.from_lists(sentences[:n_sentences], tags[:n_sentences], documents=documents[:n_sentences])
 
 
-def generate_rows(
-    n_rows: int = 500, n_labels: int = 6, seed: int = 0, *, n_features: int = 20
-) -> LabelledRows:
+def generate_rows(n_rows: int = 500, n_labels: int = 6, seed: int = 0, *, n_features: int = 20) -> LabelledRows:
     """Make feature rows whose labels depend on the features and on each other.
 
     Label ``k`` is borne where ``x · w_k + z · v_k + noise`` passes a threshold; the two coordinates of ``z``

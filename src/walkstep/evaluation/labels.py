@@ -186,8 +186,7 @@ def _pair(truth: LabelMatrix, predicted: LabelMatrix) -> tuple[csr_matrix, csr_m
     true, guessed = _binary("truth", truth), _binary("predicted", predicted)
     if true.shape != guessed.shape:
         raise ValueError(
-            f"truth has shape {true.shape} but predicted has {guessed.shape}; "
-            "give the same rows and labels in both"
+            f"truth has shape {true.shape} but predicted has {guessed.shape}; give the same rows and labels in both"
         )
     return true, guessed
 

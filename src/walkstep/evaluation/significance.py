@@ -131,8 +131,7 @@ def permutation_test(
     one, other = _table("first", first), _table("second", second)
     if one.shape != other.shape:
         raise ValueError(
-            f"first has shape {one.shape} but second has {other.shape}; "
-            "give both systems' counts of the same documents"
+            f"first has shape {one.shape} but second has {other.shape}; give both systems' counts of the same documents"
         )
     _check_repeats("n_permutations", n_permutations)
     rng = np.random.default_rng(seed)
@@ -181,7 +180,5 @@ def _score(metric: Metric, totals: NDArray[np.float64]) -> float:
     """A metric's value, which must be a number."""
     score = float(metric(totals))
     if not np.isfinite(score):
-        raise ValueError(
-            f"metric gave {score} for totals {totals.tolist()}; let it return a finite number there"
-        )
+        raise ValueError(f"metric gave {score} for totals {totals.tolist()}; let it return a finite number there")
     return score

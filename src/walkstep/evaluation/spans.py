@@ -176,10 +176,7 @@ def span_scores(truth: Tags, predicted: Tags, sentence_ptr: ArrayLike) -> SpanSc
     n_true = np.bincount(true.type_of_span, minlength=len(types))
     n_predicted = np.bincount(guessed.type_of_span, minlength=len(types))
     n_correct = np.bincount(guessed.type_of_span[correct], minlength=len(types))
-    by_type = {
-        name: Agreement(int(n_correct[k]), int(n_predicted[k]), int(n_true[k]))
-        for k, name in enumerate(types)
-    }
+    by_type = {name: Agreement(int(n_correct[k]), int(n_predicted[k]), int(n_true[k])) for k, name in enumerate(types)}
     n_unknown = sum(tag is None for tag in truth)
     n_equal = sum(map(operator.eq, truth, predicted))
     return SpanScores(by_type, len(truth) - n_unknown, n_equal - n_unknown)

@@ -70,6 +70,4 @@ class Vocabulary:
         if n_buckets:
             return cls(n_buckets=n_buckets)
         keys = np.array(state["keys"], np.uint64)
-        if len(np.unique(keys)) < len(keys):
-            raise ValueError("the saved vocabulary has a key twice; the file is damaged, save the model again")
         return cls(keys)

@@ -1,6 +1,6 @@
 """Grounding: templates on token sequences, and the graph that they make."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from walkstep.data.sequences import Sequences
 from walkstep.features.clusters import as_clusters
-from walkstep.features.default_features import default_features
+from walkstep.features.default_features import DEFAULT_FEATURES
 from walkstep.features.expression import Expression, parse_features
 from walkstep.features.gazetteers import Gazetteer, as_gazetteers
 from walkstep.features.observation import Function, Observation
@@ -232,7 +232,7 @@ class Grounding:
         for template in self.templates:
             check_names(template, sequences.columns, self.functions)
             self._check_lists(template)
-            seen = (_expand(template.features, sequences.columns), template.j_features)
+            seen = (_expand(template.features), template.j_features)
             i, j = (lists.setdefault(expressions, len(lists) - 1) for expressions in seen)
             self._matrix_of.append((i, j))
         self._matrices = [self._token_features(expressions) for expressions in lists if expressions]
@@ -274,7 +274,7 @@ class Grounding:
                 if part.name not in PROPERTIES and part.name not in {*self.functions, *sequences.columns}:
                     raise ValueError(
                         f"the model was trained with the column {part.name!r}, and this data has "
-                        f"{', '.join(sequences.columns) or 'no further columns'}; add it"
+                        f"{', '.join(sequences.columns) or 'no further columns'}; add it, or train without"
                     )
         return [matrix.transform(sequences) for matrix in self._matrices]
 
@@ -319,13 +319,13 @@ def _check_tokens(sequences: Sequences) -> None:
         raise ValueError("there are no tokens; give at least one sentence")
 
 
-def _expand(features: tuple[Feature, ...], columns: Collection[str]) -> tuple[Expression, ...]:
-    """The features with the defaults of this data spelled out, none twice."""
+def _expand(features: tuple[Feature, ...]) -> tuple[Expression, ...]:
+    """The features with the defaults spelled out, none twice."""
     named = {feature for feature in features if not isinstance(feature, Default)}
     spelled: list[Expression] = []
     for feature in features:
         if isinstance(feature, Default):
-            spelled += [e for e in parse_features(default_features(columns)) if e not in named]
+            spelled += [e for e in parse_features(DEFAULT_FEATURES) if e not in named]
         else:
             spelled.append(feature)
     return tuple(spelled)

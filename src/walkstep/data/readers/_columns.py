@@ -82,23 +82,17 @@ def label_list(path: str | os.PathLike) -> list[str]:
         try:
             root = ElementTree.fromstring(text)
         except ElementTree.ParseError as error:
-            raise ValueError(
-                f"{path} is not well-formed XML: {error}; give one label a line in a .txt file"
-            ) from error
+            raise ValueError(f"{path} is not well-formed XML: {error}; give one label a line in a .txt file") from error
         found = [e.get("name", "").strip() for e in root.iter() if e.tag.rpartition("}")[2] == "label"]
     else:
         found = [line.strip() for line in read_lines(path)]
     found = [name for name in found if name]
     if not found:
-        raise ValueError(
-            f"{path} lists no label; give one label a line, or Mulan's <label name=...> elements"
-        )
+        raise ValueError(f"{path} lists no label; give one label a line, or Mulan's <label name=...> elements")
     return found
 
 
-def check_binary(
-    path: str | os.PathLike, name: str, values: NDArray[np.float64], lines: Sequence[int]
-) -> None:
+def check_binary(path: str | os.PathLike, name: str, values: NDArray[np.float64], lines: Sequence[int]) -> None:
     """An error that names file, line and label, unless all of a label's values are 0 or 1."""
     wrong = np.flatnonzero((values != 0) & (values != 1))
     if len(wrong):
@@ -144,8 +138,7 @@ def _positions(path: str | os.PathLike, names: Sequence[str], wanted: Sequence[s
     missing = [name for name in wanted if name not in position]
     if missing:
         raise ValueError(
-            f"{path} has no column {missing[0]!r}, which labels asks for; "
-            f"its last columns are {list(names[-5:])}"
+            f"{path} has no column {missing[0]!r}, which labels asks for; its last columns are {list(names[-5:])}"
         )
     if len(set(wanted)) != len(wanted):
         raise ValueError(f"labels names a column of {path} twice: {list(wanted)}; name each one once")

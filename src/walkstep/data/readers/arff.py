@@ -114,22 +114,17 @@ def _header(path: str | os.PathLike, lines: Sequence[str]) -> tuple[list[_Attrib
         keyword = line.split(None, 1)[0].lower()
         if keyword == "@data":
             if not attributes:
-                raise ValueError(
-                    f"{path}, line {i + 1}: @data comes before any @attribute; declare the columns"
-                )
+                raise ValueError(f"{path}, line {i + 1}: @data comes before any @attribute; declare the columns")
             return attributes, i + 1
         if keyword == "@attribute":
             attribute = _attribute(path, i + 1, line)
             if attribute.name in seen:
-                raise ValueError(
-                    f"{path}, line {i + 1}: attribute {attribute.name!r} is declared twice; rename one"
-                )
+                raise ValueError(f"{path}, line {i + 1}: attribute {attribute.name!r} is declared twice; rename one")
             seen.add(attribute.name)
             attributes.append(attribute)
         elif keyword != "@relation":
             raise ValueError(
-                f"{path}, line {i + 1}: {line[:60]!r} is no ARFF declaration; "
-                "expected @relation, @attribute or @data"
+                f"{path}, line {i + 1}: {line[:60]!r} is no ARFF declaration; expected @relation, @attribute or @data"
             )
     raise ValueError(f"{path} has no @data line; give a complete ARFF file")
 
@@ -138,9 +133,7 @@ def _attribute(path: str | os.PathLike, number: int, line: str) -> _Attribute:
     """One ``@attribute`` line."""
     match = _ATTRIBUTE.match(line)
     if match is None:
-        raise ValueError(
-            f"{path}, line {number}: {line[:60]!r} declares no attribute; write @attribute NAME TYPE"
-        )
+        raise ValueError(f"{path}, line {number}: {line[:60]!r} declares no attribute; write @attribute NAME TYPE")
     name, kind = _unquoted(match[1]), match[2].strip()
     if kind.startswith("{") and "}" in kind:
         return _Attribute(name, tuple(_unquoted(cell) for cell in _cells(kind[1 : kind.rindex("}")])))
@@ -225,9 +218,7 @@ def _cell_by_cell(
                 f"expected {len(attributes)}, one for each attribute; complete the line"
             )
         for c, cell in enumerate(cells):
-            table[r, c] = _code(
-                path, numbers[r], attributes[c], position[c], cell, allow_missing and c not in is_label
-            )
+            table[r, c] = _code(path, numbers[r], attributes[c], position[c], cell, allow_missing and c not in is_label)
     return list(table.T)
 
 
@@ -357,9 +348,7 @@ def _sparse(
                 )
             c = int(at)
             filled.add(c)
-            code = _code(
-                path, numbers[r], attributes[c], position[c], text, allow_missing and c not in label_of
-            )
+            code = _code(path, numbers[r], attributes[c], position[c], text, allow_missing and c not in label_of)
             values = meaning[c]
             value = code if values is None or np.isnan(code) else values[int(code)]
             if c in label_of:

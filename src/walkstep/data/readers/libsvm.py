@@ -80,18 +80,14 @@ def read_libsvm(
         n_features = header[1] if n_features is None else n_features
         labels = header[2] if labels is None else labels
         if header[0] != len(numbers):
-            raise ValueError(
-                f"{path} announces {header[0]} rows but has {len(numbers)}; fetch the file again"
-            )
+            raise ValueError(f"{path} announces {header[0]} rows but has {len(numbers)}; fetch the file again")
     if zero_based is None:
         zero_based = header is not None or bool((position == 0).any())
     position = position - (0 if zero_based else 1)
     needed = int(position.max(initial=-1)) + 1
     _check_positions(path, position, indptr, numbers, zero_based)
     if n_features is not None and needed > n_features:
-        raise ValueError(
-            f"{path} needs {needed} features but n_features={n_features}; give at least {needed}"
-        )
+        raise ValueError(f"{path} needs {needed} features but n_features={n_features}; give at least {needed}")
     width = needed if n_features is None else n_features
     X = scipy.sparse.csr_matrix((values, position, indptr), shape=(len(numbers), width))
     X.sort_indices()

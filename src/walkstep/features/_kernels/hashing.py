@@ -96,18 +96,22 @@ def slot_of(table, mask, key):
 
 @compiled
 def fill_table(keys, table):
-    """Enter distinct keys in an empty table."""
+    """Enter distinct keys in an empty table; returns how many were there already, which should be none."""
     mask = np.uint64(table.size // 2 - 1)
+    n_twice = 0
     for k in range(keys.size):
         slot = slot_of(table, mask, keys[k])
+        n_twice += table[(slot << _ONE) + _ONE] != 0
         table[slot << _ONE] = keys[k]
         table[(slot << _ONE) + _ONE] = np.uint64(k + 1)
+    return n_twice
 
 
 def build_table(keys):
     """The table of distinct keys, at most three quarters full."""
     table = np.zeros(2 << max(4, (4 * len(keys) // 3).bit_length()), np.uint64)
-    fill_table(keys, table)
+    if fill_table(keys, table):
+        raise ValueError("the vocabulary has a key twice; the saved model is damaged, save it again")
     return table
 
 
