@@ -143,8 +143,9 @@ def test_every_setting_learns(settings):
 
 @pytest.mark.slow  # another signal is another loop to compile
 def test_f1_is_a_signal():
-    model = quick(signal="f1", n_epochs=20).fit(ROWS.X, ROWS.Y)
-    assert model.evaluate(ROWS.X, ROWS.Y).micro_f1 > 0.7
+    model = quick(signal="f1", n_epochs=20).fit(ROWS.X[:200], ROWS.Y[:200])
+    guessed_on_average = (ROWS.Y[200:] != (ROWS.Y[:200].mean(axis=0) > 0.5)).mean()
+    assert model.evaluate(ROWS.X[200:], ROWS.Y[200:]).hamming_error < guessed_on_average
 
 
 @pytest.mark.slow

@@ -35,7 +35,7 @@ def write_foreign_arrays(path, tagger_file):
 
 
 def write_later_format(path, tagger_file):
-    metadata = {"walkstep": "99", "kind": "SequenceTagger", "description": json.dumps({})}
+    metadata = {"walkstep": json.dumps({"format": "99", "kind": "SequenceTagger", "description": {}})}
     save_file({"weights": np.zeros(3)}, path, metadata=metadata)
 
 

@@ -275,7 +275,7 @@ def test_a_word_that_looks_like_the_edge_is_not_the_edge():
 def test_nothing_holds_on_to_the_corpus():
     corpus = Sequences.from_lists([["Peter", "said"]])
     alive = weakref.ref(corpus)
-    features = TokenFeatures([*DEFAULT_FEATURES, "doc_shape", "ngrams(3)"], keep_names=True)
+    features = TokenFeatures([*DEFAULT_FEATURES, "ngrams(3)"], keep_names=True)
     gc.disable()
     try:
         features.fit_transform(corpus)

@@ -39,5 +39,5 @@ def test_wrong_vocabularies_are_refused():
     with pytest.raises(ValueError, match="n_buckets is -1"):
         Vocabulary(n_buckets=-1)
     damaged = {"keys": np.array([3, 3], np.uint64), "n_buckets": np.array(0)}
-    with pytest.raises(ValueError, match="has a key twice; the file is damaged"):
+    with pytest.raises(ValueError, match="has a key twice; the saved model is damaged"):
         Vocabulary.from_state(damaged)

@@ -190,11 +190,11 @@ def test_templates_that_make_nothing_keep_their_weights():
     assert grounding.ground(Sequences.from_lists([["Ada", "met", "Bob"]]))[0].n_factors == 6
 
 
-def test_default_features_follow_the_columns():
+def test_default_features_join_those_that_are_named():
     corpus = Sequences.from_lists([["Ada", "met"]], columns={"pos": [["NN", "VB"]]})
-    both = Grounding(parse_model("tag[i] ~ word[i], default"), keep_names=True).fit(corpus, TAG)
+    both = Grounding(parse_model("tag[i] ~ word[i], default, pos[i-1]"), keep_names=True).fit(corpus, TAG)
     names = both.feature_names("tag[i]")
-    assert "pos[-1]=NN" in names
+    assert {"pos[-1]=NN", "word=Ada", "lower[-1]=ada"} <= set(names)
     assert len(set(names)) == len(names)
     with pytest.raises(ValueError, match="trained with the column 'pos', and this data has no further columns; add it"):
         both.ground(Sequences.from_lists([["Ada"]]))

@@ -56,8 +56,8 @@ class Values(NamedTuple):
         return self._replace(
             ptr=np.concatenate([self.ptr, np.arange(1, n_places + 1) + self.ptr[-1]]),
             symbol=np.concatenate([self.symbol, np.arange(n_places, dtype=np.int32) + np.int32(n_symbols)]),
-            # NUL in front, lest a word of the text be taken for the edge.
-            hash_of_symbol=np.concatenate([self.hash_of_symbol, encode(["\0" + name for name in names]).keys()]),
+            # All bits turned, lest a word of the text be taken for the edge.
+            hash_of_symbol=np.concatenate([self.hash_of_symbol, ~encode(names).keys()]),
             texts=lambda seen: self.texts(seen) + names,
         )
 

@@ -267,8 +267,6 @@ class Grounding:
         """The rows of new data."""
         _ = self.layout
         _check_tokens(sequences)
-        for template in self.templates:
-            check_names(template, sequences.columns, self.functions)
         for matrix in self._matrices:
             for part in (part for expression in matrix.expressions for part in parts_of(expression)):
                 if part.name not in PROPERTIES and part.name not in {*self.functions, *sequences.columns}:
@@ -276,6 +274,8 @@ class Grounding:
                         f"the model was trained with the column {part.name!r}, and this data has "
                         f"{', '.join(sequences.columns) or 'no further columns'}; add it, or train without"
                     )
+        for template in self.templates:
+            check_names(template, sequences.columns, self.functions)
         return [matrix.transform(sequences) for matrix in self._matrices]
 
     def _ground(self, sequences: Sequences, rows: list[SparseRows]) -> tuple[Graph, Layout]:
