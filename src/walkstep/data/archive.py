@@ -89,9 +89,9 @@ def _open(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Any]:
     if "walkstep" not in metadata:
         raise ArchiveError(f"{path} is a file of arrays, but not a Walkstep model; train one with `walkstep fit`")
     about = json.loads(metadata["walkstep"])
-    if not isinstance(about, dict) or about.get("format") != FORMAT:
+    if about.get("format") != FORMAT:
         raise ArchiveError(
-            f"{path} was saved in format {about.get('format') if isinstance(about, dict) else about}, but this version reads format {FORMAT}; "
+            f"{path} was saved in format {about.get('format')}, but this version reads format {FORMAT}; "
             "load it with the version that wrote it, or train it again"
         )
     return about, file
