@@ -46,6 +46,7 @@ bench: $(BENCH_STAMP)
 	$(BENCH)/bin/python -m benchmarks
 
 docs: install
+	$(BIN)/python -m benchmarks.plot_move_cost docs/move_cost.svg
 	$(BIN)/mkdocs build --strict
 
 # Locks are plain pins for every platform; no registry address is written.

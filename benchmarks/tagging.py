@@ -13,7 +13,7 @@ from walkstep.data.sequences import Sequences
 from walkstep.data.tagging_schemes import allowed_transitions, to_bio
 from walkstep.features.default_features import DEFAULT_FEATURES
 from walkstep.features.tokens import TokenFeatures
-from walkstep.inference.forest import Constraints, forest, viterbi
+from walkstep.inference import Constraints, forest, viterbi
 from walkstep.learning import Trainer, step_rule
 from walkstep.worlds import label_world
 

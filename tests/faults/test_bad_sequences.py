@@ -45,17 +45,18 @@ def test_empty_and_ragged_sentences_are_refused_at_prediction(tagger):
     assert tagger.predict([]) == []
 
 
-def test_unknown_tags_count_as_missed_in_python(tagger):
-    scores = tagger.evaluate([["Ada"], ["Acme", "grew"]], [["B-PER"], ["B-ORG", "O"]])
-    assert (scores.by_type["ORG"].n_true, scores.by_type["ORG"].n_predicted) == (1, 0)
+def test_unknown_tags_are_refused_unless_they_may_be_missed(tagger):
+    with pytest.raises(ValueError, match=r"the tag of 'Ada' \(token 1\) is 'B-CAR', but the model was trained on"):
+        tagger.evaluate([["Ada", "left"]], [["B-CAR", "O"]])
+    assert tagger.evaluate([["Ada", "left"]], [["B-CAR", "O"]], allow_unknown=True).recall == 0.0
 
 
 def test_unknown_tags_are_refused_by_the_command(refused, tagger_file, tmp_path):
     data = tmp_path / "test.conll"
     data.write_text("Ada B-PER\nleft O\n\nAcme B-ORG\ngrew O\n")
     message = refused("evaluate", tagger_file, data, "--json", tmp_path / "scores.json")
-    assert f"{data}: the tag of 'Acme' (token 3 of the file) is 'B-ORG', but the model was trained on PER" in message
-    assert "pass --allow-unknown" in message
+    assert f"{data}: the tag of 'Acme' (token 3) is 'B-ORG', but the model was trained on PER" in message
+    assert "--allow-unknown" in message
 
 
 def test_a_tag_that_the_model_does_not_have_has_no_features(tagger):

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from walkstep.features.rows import SparseRows
-from walkstep.inference import _forest_kernels as kernels
-from walkstep.inference.forest import Constraints, decode_chains, forest, k_best, marginals, viterbi
+from walkstep.inference import Constraints, forest, k_best, marginals, viterbi
+from walkstep.inference._kernels.viterbi import viterbi_chains
 from walkstep.model import Factors, ground
 from walkstep.model.score import score
 
@@ -74,7 +74,7 @@ def log_sum(scores):
 
 
 def random_chains(seed, lengths, K, with_words=False):
-    """Sentences of tokens with binary features, and the arrays they were made from."""
+    """Sentences of tokens with binary features, and where each begins."""
     rng = np.random.default_rng(seed)
     ptr = np.concatenate([[0], np.cumsum(lengths)])
     n = int(ptr[-1])
@@ -89,7 +89,7 @@ def random_chains(seed, lengths, K, with_words=False):
         if with_words:
             groups.append(Factors("word", pairs, features=rows, rows=right))
     graph, layout = ground(np.full(n, K), groups)
-    return graph, layout, rng.normal(size=layout.size), rows, ptr
+    return graph, layout, rng.normal(size=layout.size), ptr
 
 
 def random_constraints(seed, K):
@@ -246,7 +246,7 @@ def test_a_graph_without_factors_or_variables_is_a_forest():
 @EXAMPLES
 @given(SEEDS, st.lists(st.integers(1, 4), min_size=1, max_size=3), st.integers(1, 3), st.booleans(), st.booleans())
 def test_constrained_chains_match_enumeration(seed, lengths, K, with_words, is_constrained):
-    graph, _, weights, _, ptr = random_chains(seed, lengths, K, with_words)
+    graph, _, weights, ptr = random_chains(seed, lengths, K, with_words)
     constraints = random_constraints(seed, K) if is_constrained else None
     plan = forest(graph)
     assert plan.is_chain
@@ -281,21 +281,16 @@ def test_constrained_chains_match_enumeration(seed, lengths, K, with_words, is_c
 
 @EXAMPLES
 @given(SEEDS, st.integers(1, 20), st.booleans())
-def test_chain_path_rows_path_and_forest_path_agree(seed, K, is_clamped):
+def test_chain_path_and_forest_path_agree(seed, K, is_clamped):
     lengths = np.random.default_rng(seed).integers(1, 9, 6)
-    graph, layout, weights, rows, ptr = random_chains(seed, lengths, K)
+    graph, _, weights, ptr = random_chains(seed, lengths, K)
     plan = forest(graph)
     constraints = random_constraints(seed, K)
     clamp = np.where(np.arange(graph.n_variables) % 3 == 0, 0, -1) if is_clamped else None
     fast = viterbi(plan, weights, constraints=constraints, clamp=clamp)
     slow = viterbi(plan._replace(is_uniform=False), weights, constraints=constraints, clamp=clamp)
-    transition = layout.view(weights, "transition")[0, 0] if "transition" in layout else np.zeros((K, K))
-    straight = decode_chains(
-        rows, ptr, layout.view(weights, "emission")[0], transition, constraints=constraints, clamp=clamp
-    )
-    assert fast.values.tolist() == slow.values.tolist() == straight.values.tolist()
+    assert fast.values.tolist() == slow.values.tolist()
     assert fast.score == pytest.approx(slow.score)
-    assert fast.score == pytest.approx(straight.score)
     assert fast.score == pytest.approx(score(graph, weights, fast.values))
     for first, last in pairwise(ptr):
         assert obeys(fast.values[first:last], constraints)
@@ -310,7 +305,7 @@ def test_a_transition_written_backwards_is_transposed():
     assert viterbi(ahead, np.zeros(0)).score == viterbi(back, np.zeros(0)).score == 16.0
 
 
-def test_rows_with_numbers_and_a_bias_are_decoded_like_their_graph():
+def test_chains_with_numbers_and_a_bias_are_decoded_exactly():
     rng = np.random.default_rng(0)
     index = np.concatenate([rng.permutation(5)[:3] for _ in range(8)]).astype(np.int32)
     rows = SparseRows(np.arange(0, 25, 3), index, rng.normal(size=24), 5)
@@ -319,11 +314,11 @@ def test_rows_with_numbers_and_a_bias_are_decoded_like_their_graph():
         np.full(8, 3), [Factors("u", np.arange(8)[:, None], features=rows, bias=True), Factors("t", pairs)]
     )
     weights = rng.normal(size=layout.size)
-    emission = layout.view(weights, "u")[0]
-    straight = decode_chains(rows, [0, 5, 5, 8], emission[:5], layout.view(weights, "t")[0, 0], bias=emission[5])
+    worlds, scores = enumerate_worlds(graph, weights)
+    assert forest(graph).is_uniform
     best = viterbi(graph, weights)
-    assert straight.values.tolist() == best.values.tolist()
-    assert straight.score == pytest.approx(best.score)
+    assert best.values.tolist() == worlds[scores.argmax()].tolist()
+    assert best.score == pytest.approx(scores.max())
 
 
 def test_sentences_without_transitions_obey_constraints_when_told_where_they_are():
@@ -340,7 +335,7 @@ def test_a_tagger_never_emits_an_illegal_tag_however_much_the_weights_want_it():
     tags = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
     legal = np.array([[b[0] != "I" or a[2:] == b[2:] for b in tags] for a in tags])
     constraints = Constraints(np.array([tag[0] != "I" for tag in tags]), legal, np.ones(5, bool))
-    graph, _, weights, _, ptr = random_chains(3, np.arange(1, 30), 5)
+    graph, _, weights, ptr = random_chains(3, np.arange(1, 30), 5)
     weights = 50.0 * weights
     assert not all(obeys(viterbi(graph, weights).values[a:b], constraints) for a, b in pairwise(ptr))
     best = viterbi(graph, weights, constraints=constraints).values
@@ -354,7 +349,7 @@ def test_a_tagger_never_emits_an_illegal_tag_however_much_the_weights_want_it():
 
 def test_long_chains_with_large_scores_neither_overflow_nor_recurse():
     n, K = 100_000, 3
-    graph, layout, weights, _, _ = random_chains(0, [n], K)
+    graph, layout, weights, _ = random_chains(0, [n], K)
     weights = 1000.0 * weights
     best = viterbi(graph, weights)
     found = marginals(graph, weights)
@@ -385,42 +380,37 @@ def test_scores_far_below_zero_still_normalise():
 
 
 def test_frozen_arrays_need_no_second_compilation():
-    graph, _, weights, _, _ = random_chains(0, [3], 2)
+    graph, _, weights, _ = random_chains(0, [3], 2)
     values = viterbi(graph, weights).values
-    n_compiled = len(kernels.viterbi_chains.signatures)
+    n_compiled = len(viterbi_chains.signatures)
     weights.flags.writeable = False
     assert viterbi(graph, weights, clamp=values).values.tolist() == values.tolist()
-    assert len(kernels.viterbi_chains.signatures) == n_compiled
+    assert len(viterbi_chains.signatures) == n_compiled
 
 
 # --- bad input -----------------------------------------------------------------------------------------------
 
 
 def test_a_sentence_without_any_allowed_world_is_named():
-    graph, _, weights, rows, ptr = random_chains(0, [2, 3], 2)
+    graph, _, weights, _ = random_chains(0, [2, 3], 2)
     none = Constraints([True, True], [[False, True], [False, False]], [True, True])
     for answer in (viterbi, marginals, lambda *a, **k: k_best(*a, 2, **k)):
         with pytest.raises(ValueError, match=r"sentence 1 \(variables 2 to 4\) has no world"):
             answer(graph, weights, constraints=none)
-    with pytest.raises(ValueError, match=r"sentence 1 \(tokens 2 to 4\) has no world"):
-        decode_chains(rows, ptr, weights[:22].reshape(11, 2), np.zeros((2, 2)), constraints=none)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 @pytest.mark.parametrize("at", [0, 22])
 def test_weights_that_are_no_numbers_are_named(bad, at):
-    graph, _, weights, rows, ptr = random_chains(0, [20, 30], 2)
+    graph, _, weights, _ = random_chains(0, [20, 30], 2)
     weights[at] = bad
     for answer in (viterbi, marginals, lambda *a: k_best(*a, 2)):
         with pytest.raises(ValueError, match=rf"weights\[{at}\] is {bad}"):
             answer(graph, weights)
-    what = r"emission\[0, 0\]" if at == 0 else r"transition\[0, 0\]"
-    with pytest.raises(ValueError, match=rf"{what} is {bad}"):
-        decode_chains(rows, ptr, weights[:22].reshape(11, 2), weights[22:].reshape(2, 2))
 
 
 def test_wrong_arguments_are_named_with_the_way_out():
-    graph, _, weights, rows, ptr = random_chains(0, [2, 3], 2)
+    graph, _, weights, _ = random_chains(0, [2, 3], 2)
     free = Constraints([True] * 2, [[True] * 2] * 2, [True] * 2)
     with pytest.raises(ValueError, match=r"weights have shape \(3,\); this graph takes \(26,\)"):
         viterbi(graph, np.zeros(3))
@@ -436,7 +426,3 @@ def test_wrong_arguments_are_named_with_the_way_out():
         k_best(graph, weights, 0)
     with pytest.raises(ValueError, match="sentence_ptr must rise from 0 to 5"):
         forest(graph, sentence_ptr=[0, 4])
-    with pytest.raises(ValueError, match=r"give \(features, K\) and \(K, K\)"):
-        decode_chains(rows, ptr, np.zeros((4, 2)), np.zeros((2, 2)))
-    with pytest.raises(ValueError, match=r"bias has shape \(3,\)"):
-        decode_chains(rows, ptr, np.zeros((11, 2)), np.zeros((2, 2)), bias=np.zeros(3))

@@ -11,11 +11,14 @@ from walkstep.apps.base import Estimator
 from walkstep.apps.progress import EpochProgress
 from walkstep.data.archive import load_archive, save_archive
 from walkstep.data.sequences import Sequences
-from walkstep.data.tagging_schemes import allowed_transitions, convert, detect_scheme
+from walkstep.data.tagging_schemes import allowed_transitions, convert, detect_scheme, split_tag
 from walkstep.evaluation.spans import SpanScores, span_scores
 from walkstep.features.default_features import column_features
-from walkstep.inference.forest import Constraints, forest, k_best, marginals, viterbi
+from walkstep.inference.forest import Constraints, forest
+from walkstep.inference.k_best import k_best
 from walkstep.inference.loopy import best_near, sampled_marginals
+from walkstep.inference.marginals import marginals
+from walkstep.inference.viterbi import viterbi
 from walkstep.learning.steps import step_rule
 from walkstep.learning.train import Epoch, Trainer
 from walkstep.model.domains import Domain
@@ -277,7 +280,7 @@ class SequenceTagger(Estimator):
                     text = f"{epoch.violations:.1%} of pairs corrected, {epoch.steps_per_second:,.0f} tokens/s"
                     if dev is not None:
                         self.weights_ = _storable(trainer.weights)
-                        self.dev_scores_.append(self.evaluate(dev).f1)
+                        self.dev_scores_.append(self.evaluate(dev, allow_unknown=True).f1)
                         text += f", dev F1 {self.dev_scores_[-1]:.4f}"
                         if self.dev_scores_[-1] == max(self.dev_scores_):
                             best = self.weights_
@@ -339,15 +342,40 @@ class SequenceTagger(Estimator):
         return answers
 
     def evaluate(
-        self, sentences: Sentences, tags: Tags | None = None, *, documents: Sequence[int] | None = None
+        self,
+        sentences: Sentences,
+        tags: Tags | None = None,
+        *,
+        documents: Sequence[int] | None = None,
+        allow_unknown: bool = False,
     ) -> SpanScores:
-        """Precision, recall and F1 of whole spans, by type and overall, and accuracy of tokens."""
+        """Precision, recall and F1 of whole spans, by type and overall, and accuracy of tokens.
+
+        Tags of a type that the model was never shown are an error, unless ``allow_unknown`` counts them as missed.
+        """
         self._check_fitted("weights_")
         corpus = self._corpus(sentences, tags, documents)
         if corpus.tags is None:
             raise ValueError("there are no tags to compare with; pass tags=, one list for each sentence")
+        if not allow_unknown:
+            self._check_tags(corpus)
         predicted = self._tags(self._decode(corpus), corpus)
         return span_scores(corpus.tags, predicted, corpus.sentence_ptr)
+
+    def _check_tags(self, corpus: Sequences) -> None:
+        def type_of(tag: str | None) -> str | None:
+            return tag if tag is None or self.scheme_ == "raw" else split_tag(tag)[1]
+
+        known = {type_of(tag) for tag in self.classes_} | {None, type_of("O")}
+        for tag in set(corpus.tags or ()):
+            if type_of(tag) not in known:
+                t = (corpus.tags or []).index(tag)
+                shown = ", ".join(sorted(name for name in known if name))
+                raise ValueError(
+                    f"the tag of {corpus.tokens[t]!r} (token {t + 1}) is {tag!r}, but the model was trained on {shown} "
+                    "only; correct the data, train on data that has it, or let unknown tags be counted as missed "
+                    "(allow_unknown=True, or --allow-unknown)"
+                )
 
     def score(self, sentences: Sentences, tags: Tags | None = None) -> float:
         """F1 of whole spans; accuracy of tokens where tags mark no spans."""

@@ -4,22 +4,14 @@ from walkstep.inference.annealing import BestWorld, Outcome, anneal, constant, g
 from walkstep.inference.base import Sampler, Samples, run, run_chains
 from walkstep.inference.diagnostics import effective_sample_size, monte_carlo_error, split_r_hat
 from walkstep.inference.exact import Exact, enumerate_worlds
-from walkstep.inference.forest import (
-    Best,
-    Constraints,
-    Forest,
-    KBest,
-    Marginals,
-    decode_chains,
-    forest,
-    k_best,
-    marginals,
-    viterbi,
-)
+from walkstep.inference.forest import Constraints, Forest, forest
 from walkstep.inference.gibbs import GibbsInfo, GibbsState, gibbs
 from walkstep.inference.hill_climbing import hill_climbing
+from walkstep.inference.k_best import KBest, k_best
+from walkstep.inference.marginals import Marginals, marginals
 from walkstep.inference.metropolis import MetropolisInfo, MetropolisState, metropolis
 from walkstep.inference.potentials import Potentials, potentials, total_score
+from walkstep.inference.viterbi import Best, viterbi
 
 __all__ = [
     "Best",
@@ -39,7 +31,6 @@ __all__ = [
     "Samples",
     "anneal",
     "constant",
-    "decode_chains",
     "effective_sample_size",
     "enumerate_worlds",
     "forest",
