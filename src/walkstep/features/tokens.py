@@ -15,8 +15,8 @@ from walkstep.features.gazetteers import Gazetteer, as_gazetteers
 from walkstep.features.grounding import assemble, ground, is_frequent, merge_symbols
 from walkstep.features.observation import Function, Observation
 from walkstep.features.properties import PROPERTIES, check_expression, parts_of
+from walkstep.features.resources import check_savable, pack_resources, part_of, under, unpack_resources
 from walkstep.features.rows import SparseRows
-from walkstep.features.texts import pack, unpack
 from walkstep.features.vocabulary import Vocabulary
 
 
@@ -151,29 +151,18 @@ class TokenFeatures:
             Leave out the user's functions, to be passed again to :meth:`from_state`.
         """
         vocabulary = self._fitted()
-        if self.functions and not without_functions:
-            raise ValueError(
-                f"function {next(iter(self.functions))!r} cannot be saved; pass without_functions=True here, "
-                "and the functions again when loading"
-            )
+        check_savable(self.functions, without_functions)
+        resources, arrays = pack_resources(self.gazetteers, self.clusters, self.functions)
+        arrays |= under("vocabulary", vocabulary.state())
+        if self._names is not None:
+            arrays |= under("names", self._names.state())
         description = {
             "expressions": list(map(str, self.expressions)),
             "min_count": self.min_count,
             "n_buckets": self.n_buckets,
-            "gazetteers": None if self.gazetteers is None else list(self.gazetteers),
-            "clusters": self.clusters is not None,
-            "functions": list(self.functions),
             "keep_names": self.keep_names,
+            **resources,
         }
-        parts = {"vocabulary": vocabulary.state()}
-        for k, gazetteer in enumerate((self.gazetteers or {}).values()):
-            parts[f"gazetteer{k}"] = pack(gazetteer.phrases)
-        if self.clusters is not None:
-            parts["cluster_words"] = pack(list(self.clusters))
-            parts["cluster_bits"] = pack(list(self.clusters.values()))
-        if self._names is not None:
-            parts["names"] = self._names.state()
-        arrays = {f"{part}.{name}": array for part, held in parts.items() for name, array in held.items()}
         return description, arrays
 
     @classmethod
@@ -193,37 +182,16 @@ class TokenFeatures:
         functions : mapping of str to callable, optional
             The user's functions, where there were any.
         """
-        for name in description["functions"]:
-            if name not in (functions or {}):
-                raise ValueError(f"these features use your function {name!r}; pass functions={{{name!r}: ...}}")
-
-        def part(prefix: str) -> dict[str, NDArray[Any]]:
-            """The arrays of one part."""
-            return {
-                name.removeprefix(f"{prefix}."): array
-                for name, array in arrays.items()
-                if name.startswith(f"{prefix}.")
-            }
-
-        gazetteers = clusters = None
-        if description["gazetteers"] is not None:
-            gazetteers = {
-                name: Gazetteer(unpack(part(f"gazetteer{k}"))) for k, name in enumerate(description["gazetteers"])
-            }
-        if description["clusters"]:
-            clusters = dict(zip(unpack(part("cluster_words")), unpack(part("cluster_bits")), strict=True))
         features = cls(
             description["expressions"],
             min_count=description["min_count"],
             n_buckets=description["n_buckets"],
-            gazetteers=gazetteers,
-            clusters=clusters,
-            functions={name: (functions or {})[name] for name in description["functions"]},
             keep_names=description["keep_names"],
+            **unpack_resources(description, arrays, functions),
         )
-        features._vocabulary = Vocabulary.from_state(part("vocabulary"))
+        features._vocabulary = Vocabulary.from_state(part_of(arrays, "vocabulary"))
         if description["keep_names"]:
-            features._names = FeatureNames.from_state(part("names"))
+            features._names = FeatureNames.from_state(part_of(arrays, "names"))
         return features
 
     def _observe(self, sequences: Sequences) -> Observation:

@@ -14,8 +14,8 @@ from walkstep.features.expression import Expression, parse_features
 from walkstep.features.gazetteers import Gazetteer, as_gazetteers
 from walkstep.features.observation import Function, Observation
 from walkstep.features.properties import PROPERTIES, parts_of
+from walkstep.features.resources import check_savable, pack_resources, part_of, under, unpack_resources
 from walkstep.features.rows import SparseRows
-from walkstep.features.texts import pack, unpack
 from walkstep.features.tokens import TokenFeatures
 from walkstep.model.conditions import values_in
 from walkstep.model.domains import Domain
@@ -139,32 +139,23 @@ class Grounding:
             Leave out the user's functions, to be passed again to :meth:`from_state`.
         """
         _ = self.layout
-        if self.functions and not without_functions:
-            raise ValueError(
-                f"function {next(iter(self.functions))!r} cannot be saved; pass without_functions=True here, "
-                "and the functions again when loading"
-            )
-        arrays: dict[str, NDArray[Any]] = {}
+        check_savable(self.functions, without_functions)
+        # Features save the lists that they use; here, those that conditions ask for.
+        asked = {value.name for template in self.templates for value in values_in(template.where)}
+        resources, arrays = pack_resources(
+            self.gazetteers if asked & _LISTS else None, self.clusters if "cluster" in asked else None, self.functions
+        )
         descriptions = []
         for k, matrix in enumerate(self._matrices):
             description, held = matrix.state(without_functions=True)
             descriptions.append(description)
-            arrays |= {f"features{k}.{name}": array for name, array in held.items()}
-        asked = {value.name for template in self.templates for value in values_in(template.where)}
-        gazetteers = self.gazetteers if asked & _LISTS else None
-        clusters = self.clusters if "cluster" in asked else None
-        packed = {f"gazetteer{k}": pack(g.phrases) for k, g in enumerate((gazetteers or {}).values())}
-        if clusters is not None:
-            packed |= {"cluster_words": pack(list(clusters)), "cluster_bits": pack(list(clusters.values()))}
-        arrays |= {f"{part}.{name}": array for part, held in packed.items() for name, array in held.items()}
+            arrays |= under(f"features{k}", held)
         state = {
             "templates": [to_plain(template) for template in self.templates],
             "domains": [{"name": domain.name, "values": list(domain.values)} for domain in self.domains],
             "features": descriptions,
             "matrix_of": [list(pair) for pair in self._matrix_of],
-            "gazetteers": None if gazetteers is None else list(gazetteers),
-            "clusters": clusters is not None,
-            "functions": list(self.functions),
+            **resources,
         }
         return state, arrays
 
@@ -185,33 +176,12 @@ class Grounding:
         functions : mapping of str to callable, optional
             The user's functions, where there were any.
         """
-        for name in description["functions"]:
-            if name not in (functions or {}):
-                raise ValueError(f"this model uses your function {name!r}; pass functions={{{name!r}: ...}}")
-
-        def part(prefix: str) -> dict[str, NDArray[Any]]:
-            """The arrays of one part."""
-            return {
-                name.removeprefix(f"{prefix}."): array
-                for name, array in arrays.items()
-                if name.startswith(f"{prefix}.")
-            }
-
-        gazetteers = clusters = None
-        if description["gazetteers"] is not None:
-            gazetteers = {
-                name: Gazetteer(unpack(part(f"gazetteer{k}"))) for k, name in enumerate(description["gazetteers"])
-            }
-        if description["clusters"]:
-            clusters = dict(zip(unpack(part("cluster_words")), unpack(part("cluster_bits")), strict=True))
         grounding = cls(
             [from_plain(template) for template in description["templates"]],
-            gazetteers=gazetteers,
-            clusters=clusters,
-            functions={name: (functions or {})[name] for name in description["functions"]},
+            **unpack_resources(description, arrays, functions),
         )
         grounding._matrices = [
-            TokenFeatures.from_state(features, part(f"features{k}"), functions=functions)
+            TokenFeatures.from_state(features, part_of(arrays, f"features{k}"), functions=functions)
             for k, features in enumerate(description["features"])
         ]
         grounding._matrix_of = [(i, j) for i, j in description["matrix_of"]]
