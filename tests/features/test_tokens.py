@@ -251,7 +251,7 @@ def test_functions_are_not_saved_silently():
     with pytest.raises(ValueError, match="function 'initial' cannot be saved; pass without_functions=True"):
         features.state()
     description, arrays = features.state(without_functions=True)
-    with pytest.raises(ValueError, match="use your function 'initial'; pass functions="):
+    with pytest.raises(ValueError, match="uses your function 'initial'; pass functions="):
         TokenFeatures.from_state(description, arrays)
 
 

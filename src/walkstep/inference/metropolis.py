@@ -12,7 +12,8 @@ from walkstep.inference.potentials import Potentials, frozen_graph, potentials, 
 from walkstep.inference.transitions import attempt, metropolis_transition
 from walkstep.model.graph import Graph
 from walkstep.worlds.base import commit, verbs_of
-from walkstep.worlds.labels import LabelWorld, UniformFlip, label_world
+from walkstep.worlds.labels import LabelWorld, label_world
+from walkstep.worlds.proposers import UniformFlip
 from walkstep.worlds.signals import Hamming
 from walkstep.worlds.sparse import SparseVector, sparse_vector
 

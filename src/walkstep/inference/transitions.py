@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from walkstep.compiled import INLINE, compiled
 from walkstep.worlds.base import delta, propose, signal
-from walkstep.worlds.labels import Flip, LabelWorld, conditional, prefetch
+from walkstep.worlds.labels import LabelWorld, conditional, prefetch
+from walkstep.worlds.moves import Flip
 from walkstep.worlds.randomness import below, uniform
 from walkstep.worlds.signals import Hamming
 

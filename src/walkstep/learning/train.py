@@ -15,7 +15,8 @@ from walkstep.inference.transitions import gibbs_transition, metropolis_transiti
 from walkstep.learning.steps import AROW, MIRA, StepRule, WeightState, step_rule, weight_state
 from walkstep.learning.walk import Learner, Tally, empty_tally, learn, learner_row
 from walkstep.worlds.base import verbs_of
-from walkstep.worlds.labels import LabelWorld, goal_of, max_sites
+from walkstep.worlds.labels import LabelWorld, goal_of
+from walkstep.worlds.proposers import max_sites
 from walkstep.worlds.randomness import Seed, as_generator, stream
 from walkstep.worlds.sparse import SparseVector, sparse_vector
 
@@ -121,7 +122,7 @@ class Trainer:
         if isinstance(world, LabelWorld):
             n_documents, n_weights = len(world.document_ptr) - 1, world.graph.n_weights
             # Learners that go back to the truth remember what to undo: the sites of so many moves.
-            world = world._replace(journal=np.zeros(self.learner.restart * max_sites(world), np.int64))
+            world = world._replace(journal=np.zeros(self.learner.restart * max_sites(world.proposer), np.int64))
             goal = goal_of(world)
         else:
             n_weights = _check_world(world, goal, self.learner, sampler, weights)

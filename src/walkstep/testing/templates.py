@@ -17,7 +17,8 @@ from walkstep.model.grounding import Grounding
 from walkstep.model.score import score, statistics
 from walkstep.model.templates import Template
 from walkstep.worlds.base import delta, difference
-from walkstep.worlds.labels import Flip, label_world
+from walkstep.worlds.labels import label_world
+from walkstep.worlds.moves import Flip
 from walkstep.worlds.randomness import Seed, as_generator
 from walkstep.worlds.sparse import clear, sparse_vector
 

@@ -1,16 +1,9 @@
 """What a walk moves through: worlds, the moves between them, and the metric by difference."""
 
 from walkstep.worlds.base import VERBS, register, verbs_of
-from walkstep.worlds.labels import (
-    Flip,
-    LabelWorld,
-    Relabel,
-    UniformFlip,
-    as_proposer,
-    conditional,
-    goal_of,
-    label_world,
-)
+from walkstep.worlds.labels import LabelWorld, conditional, goal_of, label_world
+from walkstep.worlds.moves import Flip, Relabel
+from walkstep.worlds.proposers import UniformFlip, as_proposer
 from walkstep.worlds.randomness import as_generator, below, stream, uniform
 from walkstep.worlds.signals import Hamming, as_metric, as_signal, span_f1, token_f1
 from walkstep.worlds.sparse import SparseVector, add, sparse_vector

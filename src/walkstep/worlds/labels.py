@@ -3,45 +3,17 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
 from numba.extending import overload
 from numpy.typing import ArrayLike, NDArray
 
-from walkstep.compiled import INLINE, compiled, pointer
+from walkstep.compiled import INLINE, compiled
 from walkstep.model.domains import UNKNOWN
 from walkstep.model.graph import Graph
 from walkstep.worlds.base import difference, register, signal
-from walkstep.worlds.randomness import below
+from walkstep.worlds.moves import Flip, is_flip, n_changed, site_of, value_of
+from walkstep.worlds.proposers import UniformFlip, suggest
 from walkstep.worlds.scores import add_change, add_scores, cell_score, prefetch_factor
 from walkstep.worlds.signals import Hamming, begin, gain, record
-
-
-class Flip(NamedTuple):
-    """One variable takes another value."""
-
-    site: Any  # int; numpy's whole numbers inside loops
-    value: Any
-
-
-class Relabel(NamedTuple):
-    """Several variables take other values at once."""
-
-    sites: NDArray[np.int64]
-    values: NDArray[np.int32]
-    size: NDArray[np.int64]  # (1,) how many entries of the two are meant
-
-
-class UniformFlip(NamedTuple):
-    """Propose another value for a variable of the document, both drawn uniformly: a symmetric proposer."""
-
-    n_sites: int = 1
-
-
-class UserProposer(NamedTuple):
-    """Propose what a user's function says; see `as_proposer`."""
-
-    function: Any
-    move: Relabel
 
 
 class LabelWorld(NamedTuple):
@@ -56,36 +28,6 @@ class LabelWorld(NamedTuple):
     n_journal: NDArray[np.int64]  # (1,)
     signal: Any  # the metric, by difference
     proposer: Any  # where the moves of Metropolis-Hastings come from
-
-
-PROPOSE = types.float64(
-    types.int32[::1],
-    types.Array(types.int32, 1, "C", readonly=True),
-    types.int64,
-    types.int64,
-    types.int64[::1],
-    types.int32[::1],
-    types.int64[::1],
-    types.uint64[::1],
-)
-
-
-def as_proposer(function, *, max_sites: int = 16) -> UserProposer:
-    """Let a user's function propose the moves of Metropolis-Hastings.
-
-    Parameters
-    ----------
-    function : callable
-        ``(values, n_values, first, last, sites, new_values, size, rng) -> log_q_ratio``. It writes the variables
-        that change to ``sites``, their new values to ``new_values`` and their number to ``size[0]``,
-        all within ``first <= site < last``, and returns log q(back) - log q(there). Randomness comes from
-        `walkstep.worlds.uniform` and `walkstep.worlds.below`.
-    max_sites : int
-        The most variables one move changes.
-    """
-    arguments = "(values, n_values, first, last, sites, new_values, size, rng) -> float"
-    move = Relabel(np.zeros(max_sites, np.int64), np.zeros(max_sites, np.int32), np.zeros(1, np.int64))
-    return UserProposer(pointer(function, PROPOSE, "proposer", arguments), move)
 
 
 def label_world(
@@ -147,40 +89,6 @@ def label_world(
     )
 
 
-# --- moves, as (how many sites, the j-th site, its value)
-
-
-def _n_changed(move):  # pragma: no cover - replaced by its overload in compiled code
-    raise TypeError
-
-
-def _site(move, j):  # pragma: no cover
-    raise TypeError
-
-
-def _value(move, j):  # pragma: no cover
-    raise TypeError
-
-
-def _is_flip(move) -> bool:
-    return move.instance_class is Flip
-
-
-@overload(_n_changed, jit_options=INLINE)
-def _n_changed_overload(move):
-    return (lambda move: 1) if _is_flip(move) else (lambda move: move.size[0])
-
-
-@overload(_site, jit_options=INLINE)
-def _site_overload(move, j):
-    return (lambda move, j: move.site) if _is_flip(move) else (lambda move, j: move.sites[j])
-
-
-@overload(_value, jit_options=INLINE)
-def _value_overload(move, j):
-    return (lambda move, j: move.value) if _is_flip(move) else (lambda move, j: move.values[j])
-
-
 # --- the cells of factors
 
 
@@ -196,9 +104,9 @@ def _cells(world, move, f):
         stride = graph.group_stride[g, e - first]
         old = np.int64(world.values[v])
         new = old
-        for j in range(_n_changed(move)):
-            if _site(move, j) == v:
-                new = np.int64(_value(move, j))
+        for j in range(n_changed(move)):
+            if site_of(move, j) == v:
+                new = np.int64(value_of(move, j))
         before += old * stride
         after += new * stride
     return before, after
@@ -210,7 +118,7 @@ def _touched(world, move, k):
     graph = world.graph
     j = 0
     while True:
-        v = _site(move, j)
+        v = site_of(move, j)
         degree = graph.variable_ptr[v + 1] - graph.variable_ptr[v]
         if k < degree:
             break
@@ -220,7 +128,7 @@ def _touched(world, move, k):
     if j > 0:
         for e in range(graph.factor_ptr[f], graph.factor_ptr[f + 1]):
             for i in range(j):
-                if graph.factor_variables[e] == _site(move, i):
+                if graph.factor_variables[e] == site_of(move, i):
                     return -1
     return f
 
@@ -237,8 +145,8 @@ def _enter(world, document):
 
 def _n_factors(world, move):
     n = 0
-    for j in range(_n_changed(move)):
-        v = _site(move, j)
+    for j in range(n_changed(move)):
+        v = site_of(move, j)
         n += world.graph.variable_ptr[v + 1] - world.graph.variable_ptr[v]
     return n
 
@@ -272,14 +180,14 @@ def _delta(world, move, weights, phi):
 
 
 def _signal(world, move):
-    n = _n_changed(move)
+    n = n_changed(move)
     if n == 1:
-        return gain(world.signal, world.values, world.truth, world.window, _site(move, 0), _value(move, 0))
+        return gain(world.signal, world.values, world.truth, world.window, site_of(move, 0), value_of(move, 0))
     # Several sites: price them one after the other on the values themselves, then put those back.
     total = 0.0
     for j in range(n):
-        s = _site(move, j)
-        total += gain(world.signal, world.values, world.truth, world.window, s, _value(move, j))
+        s = site_of(move, j)
+        total += gain(world.signal, world.values, world.truth, world.window, s, value_of(move, j))
         _exchange(world, move, j)
     for j in range(n - 1, -1, -1):
         _exchange(world, move, j)
@@ -287,16 +195,16 @@ def _signal(world, move):
 
 
 def _is_silent(world, move):
-    for j in range(_n_changed(move)):
-        if world.truth[_site(move, j)] >= 0:
+    for j in range(n_changed(move)):
+        if world.truth[site_of(move, j)] >= 0:
             return False
     return True
 
 
 def _commit(world, move):
-    for j in range(_n_changed(move)):
-        s = _site(move, j)
-        value = _value(move, j)
+    for j in range(n_changed(move)):
+        s = site_of(move, j)
+        value = value_of(move, j)
         record(world.signal, world.values, world.truth, world.window, s, value)
         world.values[s] = value
         if len(world.journal) > 0:
@@ -357,63 +265,11 @@ def _exchange_values(world, move, j):
 @overload(_exchange, jit_options=INLINE)
 def _exchange_overload(world, move, j):
     # A flip has one site and never gets here; it only has to compile.
-    return (
-        (lambda world, move, j: None) if _is_flip(move) else (lambda world, move, j: _exchange_values(world, move, j))
-    )
-
-
-def _suggest(proposer, world, rng):  # pragma: no cover - replaced by its overload in compiled code
-    """A move from the world's proposer."""
-    raise TypeError
-
-
-@compiled(inline=True)
-def _uniform_flip(world, rng):
-    first, last = world.window[0], world.window[1]
-    site = first + below(rng, last - first)
-    # One of the other values, each as likely: drawing v out of K-1 and skipping the present one.
-    n = world.graph.n_values[site]
-    if n == 1:
-        return Flip(site, np.int64(0)), 0.0
-    value = below(rng, n - 1)
-    if value >= world.values[site]:
-        value += 1
-    return Flip(site, value), 0.0
-
-
-@compiled(inline=True)
-def _user_move(proposer, world, rng):
-    move = proposer.move
-    ratio = proposer.function(
-        world.values,
-        world.graph.n_values,
-        world.window[0],
-        world.window[1],
-        move.sites,
-        move.values,
-        move.size,
-        rng,
-    )
-    if move.size[0] < 1 or move.size[0] > len(move.sites):
-        raise ValueError("the proposer changed no variable, or more than max_sites; see as_proposer")
-    for j in range(move.size[0]):
-        s = move.sites[j]
-        if s < world.window[0] or s >= world.window[1]:
-            raise ValueError("the proposer named a variable outside of the document entered")
-        if move.values[j] < 0 or move.values[j] >= world.graph.n_values[s]:
-            raise ValueError("the proposer gave a variable a value outside of its domain")
-    return move, ratio
-
-
-@overload(_suggest, jit_options=INLINE)
-def _suggest_overload(proposer, world, rng):
-    if proposer.instance_class is UniformFlip:
-        return lambda proposer, world, rng: _uniform_flip(world, rng)
-    return lambda proposer, world, rng: _user_move(proposer, world, rng)
+    return (lambda world, move, j: None) if is_flip(move) else (lambda world, move, j: _exchange_values(world, move, j))
 
 
 def _propose(world, rng):
-    return _suggest(world.proposer, world, rng)
+    return suggest(world.proposer, world, rng)
 
 
 @compiled(inline=True)
@@ -461,11 +317,6 @@ register(
     retrace=_retrace,
     restart=_restart,
 )
-
-
-def max_sites(world: LabelWorld) -> int:
-    """The most variables that one move of the world changes."""
-    return len(world.proposer.move.sites) if isinstance(world.proposer, UserProposer) else 1
 
 
 def goal_of(world: LabelWorld) -> LabelWorld:
