@@ -18,31 +18,18 @@ from walkstep.learning import Trainer, step_rule
 from walkstep.worlds import label_world
 
 
-def _part(corpus: Sequences, n_sentences: int) -> Sequences:
-    """The first documents of a corpus, about so many sentences of it."""
-    n_documents = int(np.searchsorted(corpus.document_ptr, min(n_sentences, corpus.n_sentences)))
-    last = corpus.sentence_ptr[corpus.document_ptr[n_documents]]
-    return Sequences(
-        corpus.tokens[:last],
-        corpus.sentence_ptr[: corpus.document_ptr[n_documents] + 1],
-        corpus.document_ptr[: n_documents + 1],
-        {name: column[:last] for name, column in corpus.columns.items()},
-        None if corpus.tags is None else corpus.tags[:last],
-    )
-
-
 def corpora(n_sentences: int | None = None) -> tuple[Sequences, Sequences]:
     """CoNLL-2003's training and development data, or the beginning of each."""
     folder = find("conll2003")
     train, test = read_conll(folder / "eng.train"), read_conll(folder / "eng.testa")
-    return (train, test) if n_sentences is None else (_part(train, n_sentences), _part(test, n_sentences))
+    return (train, test) if n_sentences is None else (train.head(n_sentences), test.head(n_sentences))
 
 
 def features(n_sentences: int | None = None) -> dict:
     """The rows that both sides train on, and how fast they are extracted."""
     train, test = corpora(n_sentences)
     extractor = TokenFeatures(DEFAULT_FEATURES)
-    extractor.fit_transform(_part(train, 50))  # compile
+    extractor.fit_transform(train.head(50))  # compile
     fitting = repeat(lambda: extractor.fit_transform(_again(train)), 5)
     transforming = repeat(lambda: extractor.transform(_again(test)), 5)
     train_rows, test_rows = extractor.fit_transform(train), extractor.transform(test)
@@ -77,7 +64,7 @@ def fit_to_file(n_sentences: int | None = None) -> dict:
     """Training end to end: from the file of text to the file of the model, in CPU-seconds."""
     whole, test = corpora(n_sentences)
     with tempfile.TemporaryDirectory(prefix="walkstep-bench-") as folder:
-        SequenceTagger(n_epochs=1, random_state=0).fit(_part(whole, 50)).save(Path(folder) / "warm")  # compile
+        SequenceTagger(n_epochs=1, random_state=0).fit(whole.head(50)).save(Path(folder) / "warm")  # compile
         with cpu_timer() as timer:
             train, _ = corpora(n_sentences)
             tagger = SequenceTagger(random_state=0).fit(train)

@@ -8,6 +8,7 @@ from walkstep.apps.base import NotFittedError
 from walkstep.data.demo import generate_news
 from walkstep.data.sequences import Sequences
 from walkstep.data.tagging_schemes import allowed_transitions, convert
+from walkstep.evaluation.calibration import expected_calibration_error
 from walkstep.evaluation.spans import span_scores
 
 
@@ -87,6 +88,20 @@ def test_marginals_are_probabilities_and_agree_with_k_best(news, tagger):
         scores = [score for _, score in answers]
         assert scores == sorted(scores, reverse=True)
         assert len({tuple(found) for found, _ in answers}) == len(answers)
+
+
+def test_marginals_are_as_sure_as_they_should_be(news):
+    train, test = news
+    tagger = SequenceTagger(n_epochs=5, random_state=0).fit(train, dev=test)
+
+    def error(temperature):
+        tagger.temperature_ = temperature
+        probabilities = np.concatenate(tagger.predict_marginals(test))
+        truth = np.array([tagger.classes_.index(tag) for tag in test.tags])
+        return expected_calibration_error(probabilities.max(axis=1), probabilities.argmax(axis=1) == truth)
+
+    assert error(tagger.temperature_) < 0.03
+    assert error(1.0) > 0.1  # scores that only margins have shaped say nothing of how sure they are
 
 
 def test_a_saved_model_answers_as_the_one_that_was_saved(news, tagger, tmp_path):

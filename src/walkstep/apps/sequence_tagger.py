@@ -12,9 +12,10 @@ from walkstep.apps.progress import EpochProgress
 from walkstep.data.archive import load_archive, save_archive
 from walkstep.data.sequences import Sequences
 from walkstep.data.tagging_schemes import allowed_transitions, convert, detect_scheme, split_tag
+from walkstep.evaluation.calibration import best_temperature
 from walkstep.evaluation.spans import SpanScores, span_scores
 from walkstep.features.default_features import column_features
-from walkstep.inference.forest import Constraints, forest
+from walkstep.inference.forest import Constraints, Forest, forest
 from walkstep.inference.k_best import k_best
 from walkstep.inference.loopy import best_near, sampled_marginals
 from walkstep.inference.marginals import marginals
@@ -101,6 +102,8 @@ class SequenceTagger(Estimator):
     columns_ : list of str
         The further columns of the training data, for those who read other data alike.
     weights_ : float array
+    temperature_ : float
+        What scores are divided by for marginals.
     epochs_ : list of Epoch
     dev_scores_ : list of float
         F1 on the development data after each epoch, where that was given.
@@ -290,7 +293,25 @@ class SequenceTagger(Estimator):
                     raise
                 progress.show(len(trainer.epochs), "interrupted: keeping what was learned so far")
         self.weights_ = _storable(trainer.weights) if best is None else best
+        self.temperature_ = self._calibrate(corpus if dev is None else dev)
         self.epochs_: list[Epoch] = trainer.epochs
+
+    def _calibrate(self, corpus: Sequences) -> float:
+        """The temperature of marginals: margins fix the order of answers, not how sure they are."""
+        corpus = corpus.head(1000)
+        inner = convert(corpus.tags or [], corpus.sentence_ptr, self.scheme_, self.inner_scheme_)
+        code = {tag: k for k, tag in enumerate(self.classes_)}
+        truth = np.array([code.get(tag or "", -1) for tag in inner])
+        known = np.flatnonzero(truth >= 0)
+        if len(known) == 0:
+            return 1.0
+        plan, constraints = self._chains(corpus), self._constraints()
+
+        def loss(temperature: float) -> float:
+            found = marginals(plan, self.weights_ / temperature, constraints=constraints).probabilities
+            return -float(np.log(np.maximum(found[known, truth[known]], 1e-12)).mean())
+
+        return best_temperature(loss)
 
     # Answers
 
@@ -307,7 +328,9 @@ class SequenceTagger(Estimator):
     ) -> list[NDArray[np.float64]]:
         """How probable each tag of `classes_` is at each token: one array (tokens, tags) a sentence.
 
-        Exact where the model is a forest; otherwise from Gibbs samples.
+        Exact where the model is a forest; otherwise from Gibbs samples. How sharp they are is fitted to the
+        development data given to `fit`; without such data it is fitted to the training data, and they come out too
+        sure of themselves.
         """
         self._check_fitted("weights_")
         corpus = self._corpus(sentences, None, documents)
@@ -316,10 +339,10 @@ class SequenceTagger(Estimator):
         graph, constraints = self._constrained_graph(corpus)
         if self._is_forest():
             plan = forest(graph, sentence_ptr=corpus.sentence_ptr)
-            probabilities = marginals(plan, self.weights_, constraints=constraints).probabilities
+            probabilities = marginals(plan, self.weights_ / self.temperature_, constraints=constraints).probabilities
         else:
-            start = self._decode(corpus)
-            probabilities = sampled_marginals(graph, self.weights_, start, rng=self.random_state or 0)
+            weights, start = self.weights_ / self.temperature_, self._decode(corpus)
+            probabilities = sampled_marginals(graph, weights, start, rng=self.random_state or 0)
         return np.split(probabilities, corpus.sentence_ptr[1:-1])
 
     def predict_k_best(self, sentences: Sentences, k: int) -> list[list[tuple[list[str], float]]]:
@@ -399,13 +422,16 @@ class SequenceTagger(Estimator):
             plan = forest(graph, sentence_ptr=corpus.sentence_ptr)
             return viterbi(plan, self.weights_, constraints=constraints).values
         # Begin at the best world of the part without cycles, which is a legal one.
+        start = viterbi(self._chains(corpus), self.weights_, constraints=self._constraints()).values
+        return best_near(graph, self.weights_, start, rng=self.random_state or 0)
+
+    def _chains(self, corpus: Sequences) -> Forest:
+        """The part of the model that joins neighbours alone."""
         named = zip(self.grounding_.block_names, self.grounding_.templates, strict=True)
         local = {name for name, template in named if _is_local(template)}
         groups = [group for group in self.grounding_.factors(corpus) if group.name in local]
-        chain, _ = ground(np.full(corpus.n_tokens, len(self.classes_)), groups, self.layout_)
-        plan = forest(chain, sentence_ptr=corpus.sentence_ptr)
-        start = viterbi(plan, self.weights_, constraints=self._constraints()).values
-        return best_near(graph, self.weights_, start, rng=self.random_state or 0)
+        graph, _ = ground(np.full(corpus.n_tokens, len(self.classes_)), groups, self.layout_)
+        return forest(graph, sentence_ptr=corpus.sentence_ptr)
 
     def _is_forest(self) -> bool:
         return all(_is_local(template) for template in self.grounding_.templates)
@@ -460,6 +486,7 @@ class SequenceTagger(Estimator):
             "inner_scheme": self.inner_scheme_,
             "grounding": grounding,
             "dev_scores": self.dev_scores_,
+            "temperature": self.temperature_,
         }
         save_archive(path, "SequenceTagger", description, {**arrays, "weights": self.weights_.astype(np.float32)})
 
@@ -475,6 +502,7 @@ class SequenceTagger(Estimator):
         tagger.layout_ = tagger.grounding_.layout
         tagger.classes_ = list(tagger.grounding_.domains[0].values)
         tagger.dev_scores_, tagger.epochs_ = description["dev_scores"], []
+        tagger.temperature_ = description["temperature"]
         return tagger
 
 

@@ -57,6 +57,19 @@ class Sequences:
         """The words of sentence ``s``."""
         return self.tokens[self.sentence_ptr[s] : self.sentence_ptr[s + 1]]
 
+    def head(self, n_sentences: int) -> "Sequences":
+        """The first documents, as many as it takes to have so many sentences."""
+        n_documents = int(np.searchsorted(self.document_ptr, min(n_sentences, self.n_sentences)))
+        last = int(self.document_ptr[n_documents])
+        stop = int(self.sentence_ptr[last])
+        return Sequences(
+            self.tokens[:stop],
+            self.sentence_ptr[: last + 1],
+            self.document_ptr[: n_documents + 1],
+            {name: column[:stop] for name, column in self.columns.items()},
+            None if self.tags is None else self.tags[:stop],
+        )
+
     def split(self, flat: Sequence) -> list[list]:
         """Cut anything that has one entry a token into one list a sentence."""
         return [list(flat[a:b]) for a, b in pairwise(self.sentence_ptr.tolist())]
