@@ -40,16 +40,6 @@ def test_rows_and_bars_keep_the_contract_with_and_without_test_b(tmp_path, monke
     assert again["rows"] == [row for row in result["rows"] if row["metric"] == "Test-A F1"]
 
 
-def test_only_the_first_sentences_are_read_when_quick(tmp_path):
-    news = generate_news(50, seed=0)
-    write_conll(tmp_path / "news.conll", news, news.tags)
-    part = samplerank_table3._read(tmp_path / "news.conll", 20)
-    assert part.n_sentences == 20
-    assert part.document_ptr[-1] == 20
-    assert (part.document_ptr[1:] > part.document_ptr[:-1]).all()
-    assert part.tags == news.tags[: part.n_tokens]
-
-
 def test_missing_data_is_named(monkeypatch):
     monkeypatch.delenv("WALKSTEP_DATA", raising=False)
     with pytest.raises(DataNotFound, match="data set 'conll2003' needs the environment variable WALKSTEP_DATA"):

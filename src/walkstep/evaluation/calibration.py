@@ -36,8 +36,8 @@ def expected_calibration_error(confidence: ArrayLike, is_right: ArrayLike, n_bin
 
     Examples
     --------
-    >>> expected_calibration_error([0.8] * 10, [True] * 8 + [False] * 2)
-    0.0
+    >>> round(expected_calibration_error([0.75] * 4, [True, True, False, False]), 6)
+    0.25
     """
     confidence, is_right = np.asarray(confidence, dtype=np.float64), np.asarray(is_right, dtype=np.float64)
     if confidence.shape != is_right.shape or confidence.ndim != 1:
