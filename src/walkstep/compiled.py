@@ -22,7 +22,7 @@ from numba.core.registry import CPUDispatcher
 FAST_MATH = {"nsz", "arcp", "contract", "afn", "reassoc"}
 
 # A world is a struct of many arrays; calling a helper that is not inlined would copy it every time.
-# Nor may it count references to those arrays (``_nrt``): that alone trebled the cost of a step.
+# Nor may it count references to those arrays (``_nrt``): that alone nearly doubled the cost of a step.
 INLINE: Any = {"forceinline": True, "_nrt": False, "error_model": "numpy", "fastmath": FAST_MATH}
 
 

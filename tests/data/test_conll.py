@@ -287,3 +287,10 @@ def test_conll_2003_has_its_published_counts(name, documents, sentences, tokens)
         pytest.skip("set WALKSTEP_DATA to a folder that holds conll2003")
     corpus = read_conll(path)
     assert (corpus.n_documents, corpus.n_sentences, corpus.n_tokens) == (documents, sentences, tokens)
+
+
+def test_of_two_lines_the_shorter_one_lacks_a_column(tmp_path):
+    path = tmp_path / "two.conll"
+    path.write_text("a O\nb\n")
+    with pytest.raises(ValueError, match=r"two.conll, line 2: 'b' has 1 column\(s\), expected 2"):
+        read_conll(path)

@@ -94,7 +94,7 @@ def test_impossible_settings_are_refused(settings, message):
 
 CONTENTS = {
     "Ada NNP B-PER\nleft O\n\nBob NNP B-PER\n": (
-        ", line 2: 'left O' has 2 column(s), expected 3 as in most lines; complete the line"
+        ", line 2: 'left O' has 2 column(s), expected 3 as in other lines; complete the line"
     ),
     "Ada NNP B-PER\n\n\nleft VBD\nBob NNP B-PER\nslept VBD O\n": ", line 4: 'left VBD' has 2 column(s), expected 3",
     "": " holds no token; give a file with one token a line",

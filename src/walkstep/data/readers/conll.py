@@ -264,14 +264,15 @@ def _common_width(
 ) -> int:
     """How many columns all lines have, or an error that names the first line with another number."""
     widths = n_columns[token_line]
-    width = int(np.bincount(widths).argmax())
+    counts = np.bincount(widths)
+    width = int(np.flatnonzero(counts == counts.max())[-1])  # of equals the larger: a column gets lost, none is found
     odd = token_line[widths != width]
     if len(odd):
         line = int(odd[0])
         content = data.split(b"\n", line + 1)[line].decode("utf-8").rstrip("\r")
         raise ValueError(
             f"{path}, line {line + 1}: {content!r} has {n_columns[line]} column(s), expected {width} "
-            f"as in most lines; complete the line, or leave a blank line between sentences"
+            f"as in other lines; complete the line, or leave a blank line between sentences"
         )
     return width
 
