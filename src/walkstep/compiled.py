@@ -84,7 +84,14 @@ def compiled(function: Callable[..., Any] | None = None, *, inline: bool = False
     elif not allocates:
         options["_nrt"] = False
     dispatcher = numba.njit(**options)(function)
-    folder = None if inline else cache_folder()
+    if not inline:
+        _keep_on_disk(dispatcher)
+    return dispatcher
+
+
+def _keep_on_disk(dispatcher: Any) -> None:
+    """Let a dispatcher find its compiled code in the cache folder, where there is one."""
+    folder = cache_folder()
     if folder is not None:
         before = config.CACHE_DIR  # pyright: ignore[reportAttributeAccessIssue]
         config.CACHE_DIR = str(folder)  # pyright: ignore[reportAttributeAccessIssue]
@@ -92,7 +99,6 @@ def compiled(function: Callable[..., Any] | None = None, *, inline: bool = False
             dispatcher.enable_caching()
         finally:
             config.CACHE_DIR = before  # pyright: ignore[reportAttributeAccessIssue]
-    return dispatcher
 
 
 @cache
@@ -125,6 +131,17 @@ class Pointer(CPUDispatcher):
     @property
     def _numba_type_(self):
         return types.FunctionType(self.nopython_signatures[0])
+
+
+@cache
+def own_pointer(dispatcher: Any, signature: Any) -> Pointer:
+    """One of Walkstep's own loops behind its address: those that call it are compiled without it, and sooner."""
+    options = {name: value for name, value in dispatcher.targetoptions.items() if name != "nopython"}
+    made = Pointer(dispatcher.py_func, targetoptions={"nopython": True, **options})
+    _keep_on_disk(made)
+    made.compile(signature)
+    made.disable_compile()
+    return made
 
 
 def pointer(function: Callable[..., Any], signature: Any, what: str, arguments: str, *, nogil: bool = True) -> Pointer:

@@ -8,11 +8,15 @@ from numpy.typing import ArrayLike, NDArray
 from walkstep.compiled import compiled, loop_for
 from walkstep.inference.base import Sampler
 from walkstep.inference.gibbs import check_temperature
+from walkstep.inference.monte_carlo import max_factors as most_factors
+from walkstep.inference.monte_carlo import monte_carlo_transition
 from walkstep.inference.potentials import Potentials, frozen_graph, potentials, total_score
 from walkstep.inference.transitions import attempt, metropolis_transition
 from walkstep.model.graph import Graph
+from walkstep.references import refer
 from walkstep.worlds.base import commit, verbs_of
 from walkstep.worlds.labels import LabelWorld, label_world
+from walkstep.worlds.partition import PartitionWorld, at_assignment, partition_score
 from walkstep.worlds.proposers import UniformFlip
 from walkstep.worlds.signals import Hamming
 from walkstep.worlds.sparse import SparseVector, sparse_vector
@@ -24,6 +28,7 @@ class MetropolisState(NamedTuple):
     world: Any
     tally: NDArray[np.float64]  # (2,) score, counted from the start where the world cannot say; moves accepted
     phi: SparseVector  # scratch
+    transition: Any
 
     @property
     def values(self) -> NDArray[np.integer]:
@@ -37,6 +42,7 @@ class MetropolisInfo(NamedTuple):
     n_moves: int
     n_accepted: int
     temperature: float
+    n_factors: int | None = None  # factors looked at, where they are counted
 
 
 def metropolis(
@@ -47,6 +53,9 @@ def metropolis(
     proposer: Any = None,
     n_moves: int | None = None,
     look: Any = None,
+    share: float | None = None,
+    width: float | None = None,
+    max_factors: int | None = None,
 ) -> Sampler:
     """Walk through a world, taking a move with probability min(1, exp(delta / T) q(back) / q(there)).
 
@@ -67,6 +76,11 @@ def metropolis(
         Moves in one step; by default one for each variable, and 1000 in worlds that are not over labels.
     look : callable, optional
         ``(world) -> array``, what a draw keeps of it; by default its ``values``.
+    share, width : float, optional
+        Price moves by a sample of the factors they touch (Monte Carlo MCMC; see `monte_carlo_transition`), and
+        count them. A ``share`` of 1 looks at all and counts. Given to a step, a share counts for that step alone.
+    max_factors : int, optional
+        For a world of your own and sampled factors, the most factors that one move touches.
 
     Examples
     --------
@@ -108,27 +122,49 @@ def metropolis(
         raise ValueError(f"{type(world).__name__} has no field 'values'; say with look= what a draw keeps of it")
     walk = loop_for(_walk, world)
     template = world
+    # Partitions always count their factors, so that one compiled loop serves both ways.
+    is_sampled = share is not None or width is not None or isinstance(world, PartitionWorld)
+    if is_sampled and max_factors is None:
+        max_factors = most_factors(world)
 
     def score_of(world):
+        if isinstance(world, PartitionWorld):
+            return partition_score(world, theta)
         return 0.0 if held is None else total_score(held, world.values)
 
     def init(values=None):
+        transition: Any = metropolis_transition(temperature)
+        if is_sampled:
+            transition = monte_carlo_transition(max_factors or 0, temperature, share=1.0 if share is None else share)
         own = own_arrays(template)
-        if values is not None:
+        if values is not None and isinstance(template, PartitionWorld):
+            own = own_arrays(at_assignment(template, values))
+        elif values is not None:
             if held is not None:
                 values = label_world(own.graph, values=values).values
             own.values[...] = values
-        return MetropolisState(own, np.array([score_of(own), 0.0]), sparse_vector(len(theta)))
+        return MetropolisState(own, np.array([score_of(own), 0.0]), sparse_vector(len(theta)), transition)
 
-    def step(rng, state, temperature=temperature):
-        transition = metropolis_transition(temperature)
+    def step(rng, state, temperature=temperature, share=1.0 if share is None else share):
+        transition = state.transition
+        transition.temperature[0] = temperature
+        is_exact = share == 1.0 and not width
+        if is_sampled:
+            transition.share[0] = share
+            transition.width[0] = -1.0 if width is None else width
+            transition.examined[0] = 0
         state.tally[1] = 0.0
         walk(state.world, transition, theta, block, state.phi, rng, state.tally)
-        if not np.isfinite(state.tally[0]):  # the walk has left a forbidden world: count anew
+        if is_sampled and not is_exact:
+            state.tally[0] = np.nan  # what was summed up are estimates
+        elif not np.isfinite(state.tally[0]):  # the walk has left a forbidden world, or a stretch of estimates
             state.tally[0] = score_of(state.world)
-        return state, MetropolisInfo(block, int(state.tally[1]), temperature)
+        n_factors = int(transition.examined[0]) if is_sampled else None
+        return state, MetropolisInfo(block, int(state.tally[1]), temperature, n_factors)
 
     def score(state):
+        if np.isnan(state.tally[0]):
+            state.tally[0] = score_of(state.world)
         return float(state.tally[0])
 
     sizes = None if held is None else held.graph.n_values
@@ -159,9 +195,10 @@ def own_arrays(world: Any) -> Any:
 @compiled(allocates=False)
 def _walk(world, transition, weights, n_moves, phi, rng, tally):
     """A block of moves; the tally holds the score and how many were accepted."""
+    here = refer(world)
     for _ in range(n_moves):
-        move, change, accepted = attempt(transition, world, weights, 1.0, phi, rng)
+        move, change, accepted = attempt(transition, here, weights, 1.0, phi, rng)
         if accepted:
             tally[0] += change
             tally[1] += 1.0
-            commit(world, move)
+            commit(here, move)

@@ -11,7 +11,7 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from walkstep.compiled import INLINE, compiled
-from walkstep.worlds.base import delta, propose, signal
+from walkstep.worlds.base import delta, difference, propose, signal
 from walkstep.worlds.labels import LabelWorld, conditional, prefetch
 from walkstep.worlds.moves import Flip
 from walkstep.worlds.randomness import below, uniform
@@ -71,6 +71,11 @@ def gibbs_transition(
 
 def attempt(transition, world, weights, scale, phi, rng) -> Any:  # pragma: no cover - overloaded
     """A move, its change of score under ``scale * weights``, and whether it is accepted."""
+    raise TypeError(transition)
+
+
+def gradient(transition, world, move, phi) -> Any:  # pragma: no cover - overloaded
+    """Add the change of statistics that the learner follows: exact, or from the factors that were looked at."""
     raise TypeError(transition)
 
 
@@ -191,9 +196,27 @@ def _rival_gibbs(transition, world, move, change):
     return Flip(move.site, worst), scores[worst] - scores[now]
 
 
+@compiled(inline=True)
+def _exact_gradient(transition, world, move, phi):
+    difference(world, move, phi)
+
+
+TRANSITIONS: dict[type, tuple[Any, Any]] = {
+    Metropolis: (_attempt_metropolis, _exact_gradient),
+    Gibbs: (_attempt_gibbs, _exact_gradient),
+}
+"""How each kind of transition makes an attempt, and the gradient it offers."""
+
+
+@overload(gradient, jit_options=INLINE)
+def _gradient(transition, world, move, phi):
+    f = TRANSITIONS[transition.instance_class][1]
+    return lambda transition, world, move, phi: f(transition, world, move, phi)
+
+
 @overload(attempt, jit_options=INLINE)
 def _attempt(transition, world, weights, scale, phi, rng):
-    f = _attempt_gibbs if transition.instance_class is Gibbs else _attempt_metropolis
+    f = TRANSITIONS[transition.instance_class][0]
     return lambda transition, world, weights, scale, phi, rng: f(transition, world, weights, scale, phi, rng)
 
 

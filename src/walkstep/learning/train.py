@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 
 from walkstep.compiled import loop_for
 from walkstep.inference.metropolis import own_arrays
+from walkstep.inference.monte_carlo import max_factors, monte_carlo_transition
 from walkstep.inference.transitions import gibbs_transition, metropolis_transition
 from walkstep.learning.steps import AROW, MIRA, StepRule, WeightState, step_rule, weight_state
 from walkstep.learning.walk import Learner, Tally, empty_tally, learn, learner_row
 from walkstep.worlds.base import verbs_of
 from walkstep.worlds.labels import LabelWorld, goal_of
+from walkstep.worlds.partition import PartitionWorld, at_truth
 from walkstep.worlds.proposers import max_sites
 from walkstep.worlds.randomness import Seed, as_generator, stream
 from walkstep.worlds.sparse import SparseVector, sparse_vector
@@ -58,7 +60,7 @@ class Trainer:
 
     Parameters
     ----------
-    world : LabelWorld or any registered world
+    world : LabelWorld, PartitionWorld or any registered world
         Where the walk starts; it walks on a copy.
     learner : str or Learner
         A row of `walkstep.learning.LEARNERS`.
@@ -69,12 +71,17 @@ class Trainer:
         For Gibbs, which neighbour is compared; see `gibbs_transition`.
     temperature : float
         Of the walk; between 0 (greedy) and 1 (the model's own).
+    share, width : float, optional
+        For Metropolis, look at a sample of the factors only; see `monte_carlo_transition`. The gradient then comes
+        from the same sample.
     n_sweeps : float
         Steps an epoch takes in each document, as a multiple of its variables.
     average : bool
         Whether the result is the average of the weights over all steps.
     shuffle : bool
         Whether documents are visited in a fresh random order each epoch (in blocks, where there are many).
+    reset : bool
+        Whether each epoch begins at the truth, for partitions; by default the walk goes on from where it was.
     n_threads : int
         Documents are dealt to so many shards that walk side by side; their weights are mixed after each
         epoch (iterative parameter mixing, McDonald et al., 2010). The result depends on the number, never on timing.
@@ -96,9 +103,12 @@ class Trainer:
         sampler: str = "gibbs",
         rival: str = "drawn",
         temperature: float = 1.0,
+        share: float = 1.0,
+        width: float | None = None,
         n_sweeps: float = 1.0,
         average: bool = True,
         shuffle: bool = True,
+        reset: bool = False,
         n_threads: int = 1,
         weights: NDArray[np.float64] | None = None,
         goal: Any = None,
@@ -118,12 +128,27 @@ class Trainer:
                 f"learner {learner!r} follows its gradient at every step, but the steps of 'mira' and 'arow' come from "
                 "a margin; choose 'constant', 'adagrad' or 'perceptron'"
             )
-        self.n_sweeps, self.average, self.shuffle = float(n_sweeps), average, shuffle
+        if sampler == "gibbs" and (share != 1.0 or width is not None):
+            raise ValueError("share and width are for sampler='metropolis'; Gibbs looks at every factor of a site")
+        if reset and not isinstance(world, PartitionWorld):
+            raise ValueError("reset is for partition worlds")
+        self.n_sweeps, self.average, self.shuffle, self.reset = float(n_sweeps), average, shuffle, reset
         if isinstance(world, LabelWorld):
             n_documents, n_weights = len(world.document_ptr) - 1, world.graph.n_weights
             # Learners that go back to the truth remember what to undo: the sites of so many moves.
             world = world._replace(journal=np.zeros(self.learner.restart * max_sites(world.proposer), np.int64))
             goal = goal_of(world)
+        elif isinstance(world, PartitionWorld):
+            n_documents, n_weights = len(world.document_ptr) - 1, world.model.n_weights
+            _check_world(world, world, self.learner, sampler, np.zeros(n_weights))
+            if self.learner.restart > 0:
+                world = world._replace(journal=np.zeros(len(world.truth) + self.learner.restart, np.int64))
+            if self.learner.truth or reset:
+                _check_whole_truth(world)
+                goal = at_truth(world)._replace(journal=np.zeros(0, np.int64))
+                world = at_truth(world) if self.learner.restart > 0 else world
+            else:
+                goal = world
         else:
             n_weights = _check_world(world, goal, self.learner, sampler, weights)
             goal = world if goal is None else goal
@@ -136,7 +161,7 @@ class Trainer:
             _check_documents_apart(world)
         self._parts = np.array_split(np.arange(n_documents), n_shards)
         self._shards = [
-            _Shard(own_arrays(world), own_arrays(goal), self, start, sampler, rival, temperature)
+            _Shard(own_arrays(world), own_arrays(goal), self, start, sampler, rival, temperature, share, width)
             for _ in range(n_shards)
         ]
         self.epochs: list[Epoch] = []
@@ -144,6 +169,9 @@ class Trainer:
     def epoch(self) -> Epoch:
         """Walk once through all documents."""
         began = time.perf_counter()
+        if self.reset:
+            for shard in self._shards:
+                shard.world = at_truth(shard.world)
         orders = [_in_shuffled_blocks(part, self._rng) if self.shuffle else part for part in self._parts]
         streams = [stream(child) for child in self._rng.spawn(len(self._shards))]
         if len(self._shards) == 1:
@@ -191,6 +219,16 @@ class Trainer:
         for shard in self._shards:
             shard.transition.temperature[0] = temperature
 
+    def set_share(self, share: float) -> None:
+        """Change the share of factors that is looked at, between epochs."""
+        for shard in self._shards:
+            shard.transition.share[0] = share
+
+    @property
+    def n_factors(self) -> int:
+        """How many factors have been looked at to price moves, where a sample of them is."""
+        return sum(int(shard.transition.examined[0]) for shard in self._shards)
+
 
 def _in_shuffled_blocks(documents: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
     """Documents in a random order, neighbours kept together where there are many.
@@ -207,17 +245,17 @@ def _in_shuffled_blocks(documents: NDArray[np.int64], rng: np.random.Generator) 
 class _Shard:
     """Some documents, the weights as they stand there, and scratch to walk with."""
 
-    def __init__(self, world: Any, goal: Any, trainer: Trainer, start, sampler, rival, temperature):
+    def __init__(self, world: Any, goal: Any, trainer: Trainer, start, sampler, rival, temperature, share, width):
         self.world, self.goal = world, goal
         self.state: WeightState = weight_state(start, trainer.rule)
         n_weights = len(start)
         self.phi: SparseVector = sparse_vector(n_weights)
         self.home: SparseVector = sparse_vector(n_weights if trainer.learner.truth else 1)
-        self.transition: Any = (
-            gibbs_transition(world, temperature, rival=rival)
-            if sampler == "gibbs"
-            else metropolis_transition(temperature)
-        )
+        self.transition: Any = metropolis_transition(temperature)
+        if sampler == "gibbs":
+            self.transition = gibbs_transition(world, temperature, rival=rival)
+        elif share != 1.0 or width is not None or isinstance(world, PartitionWorld):
+            self.transition = monte_carlo_transition(max_factors(world), temperature, share=share, width=width)
 
     def walk(self, trainer: Trainer, documents, rng) -> NDArray[np.int64]:
         tally = empty_tally()
@@ -255,8 +293,22 @@ def _check_world(world: Any, goal: Any, learner: Learner, sampler: str, weights:
     return len(weights)
 
 
+def _check_whole_truth(world: PartitionWorld) -> None:
+    """A learner that compares with the truth needs the whole of it."""
+    unknown = np.flatnonzero(world.truth < 0)
+    if len(unknown):
+        raise ValueError(
+            f"the truth of mention {unknown[0]} (and {len(unknown) - 1} others) is not known, but this learner "
+            "compares with the truth; choose 'samplerank' or 'sr-learn', or leave those mentions out"
+        )
+
+
 def _check_documents_apart(world: Any):
     """Shards may only walk side by side where no factor joins two documents."""
+    if isinstance(world, PartitionWorld):
+        if len(world.model.spread_column):
+            raise ValueError("'Spread' joins the clusters of different documents; train with n_threads=1")
+        return
     if not isinstance(world, LabelWorld):
         raise ValueError(f"{type(world).__name__} cannot be dealt to several threads; train with n_threads=1")
     graph = world.graph

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from walkstep.compiled import compiled
-from walkstep.inference.transitions import attempt, rival, turn
+from walkstep.inference.transitions import attempt, gradient, rival, turn
 from walkstep.learning.steps import tick, update
+from walkstep.references import refer
 from walkstep.worlds.base import commit, delta, difference, enter, is_silent, restart, retrace, signal
 from walkstep.worlds.sparse import add_scaled, clear, dot
 
@@ -117,22 +118,23 @@ def learn(world, goal, transition, learner, rule, state, documents, n_sweeps, ph
     rng : uint64 array
     tally : int64 array
     """
+    here, truth = refer(world), refer(goal)
     for d in documents:
-        n_steps = np.int64(np.ceil(n_sweeps * enter(world, d)))
+        n_steps = np.int64(np.ceil(n_sweeps * enter(here, d)))
         turn(transition)
         distance = 0.0  # omega(truth) - omega(y_t)
         if learner.truth:
-            enter(goal, d)
+            enter(truth, d)
             clear(home)
-            distance = retrace(world, goal, home)
+            distance = retrace(here, truth, home)
         since_restart = 0
         for _ in range(n_steps):
             tick(state, rule.shrink)
             tally[0] += 1
-            move, change, accepted = attempt(transition, world, state.values, state.scalars[0], phi, rng)
+            move, change, accepted = attempt(transition, here, state.values, state.scalars[0], phi, rng)
             if learner.neighbours:
-                pair, pair_change = rival(transition, world, move, change)
-                omega = signal(world, pair)
+                pair, pair_change = rival(transition, here, move, change)
+                omega = signal(here, pair)
                 if omega != 0.0:
                     tally[2] += 1
                     sign = 1.0 if omega > 0.0 else -1.0
@@ -140,14 +142,14 @@ def learn(world, goal, transition, learner, rule, state, documents, n_sweeps, ph
                     if _is_violated(sign * pair_change, margin, learner):
                         # Only now is the gradient needed (Eq. 10): most pairs are ranked well already.
                         clear(phi)
-                        difference(world, pair, phi)
+                        gradient(transition, here, pair, phi)
                         for e in range(phi.size[0]):
                             phi.value[e] *= sign
                         _correct(phi, sign * pair_change, margin, rule, state, tally)
             if learner.truth:
-                silent = is_silent(world, move)
-                omega = signal(world, move)
-                _shift(home, world, goal, move, silent, -1.0, phi)
+                silent = is_silent(here, move)
+                omega = signal(here, move)
+                _shift(home, here, truth, move, silent, -1.0, phi)
                 if distance - omega != 0.0 or learner.always:
                     tally[2] += 1
                     gap = state.scalars[0] * dot(home, state.values)
@@ -157,20 +159,20 @@ def learn(world, goal, transition, learner, rule, state, documents, n_sweeps, ph
                 if accepted:
                     distance -= omega
                     if silent:
-                        commit(goal, move)
+                        commit(truth, move)
                 else:
-                    _shift(home, world, goal, move, silent, 1.0, phi)
+                    _shift(home, here, truth, move, silent, 1.0, phi)
             if accepted:
                 tally[1] += 1
-                commit(world, move)
+                commit(here, move)
             since_restart += 1
             if learner.restart > 0 and since_restart == learner.restart:
-                restart(world, goal)
+                restart(here, truth)
                 clear(home)
                 distance = 0.0
                 since_restart = 0
         if learner.restart > 0:
-            restart(world, goal)
+            restart(here, truth)
 
 
 @compiled

@@ -8,10 +8,11 @@ again on disk in the next process. A new world is a ``NamedTuple`` and one call 
 from collections.abc import Callable
 from typing import Any
 
-from numba import types
 from numba.extending import overload
 
 from walkstep.compiled import INLINE, compiled
+from walkstep.references import class_of
+from walkstep.separate import is_separate
 from walkstep.worlds.sparse import clear, dot
 
 VERBS = {
@@ -19,6 +20,8 @@ VERBS = {
     "propose": "(world, rng) -> (move, float): a move, and log q(back) - log q(there)",
     "n_factors": "(world, move) -> int: how many factors the move touches",
     "factor": "(world, move, k, phi): add the k-th touched factor's change of statistics to phi",
+    "factor_score": "(world, move, k, weights, phi) -> float: the k-th touched factor's change of score",
+    "forbids": "(world, move) -> bool: whether the move leads to a world that hard constraints forbid",
     "difference": "(world, move, phi): add phi(y') - phi(y) to the sparse vector phi",
     "delta": "(world, move, weights, phi) -> float: score after minus before; phi is scratch",
     "signal": "(world, move) -> float: the task metric after minus before",
@@ -39,19 +42,23 @@ def register(world: type, **verbs: Callable) -> None:
     world : type
         A ``NamedTuple`` class.
     **verbs : callable
-        One function for each verb, taking what `VERBS` says. ``difference`` and ``delta`` may be left
-        out: they are then made from ``n_factors`` and ``factor``. Learners that compare with the truth
-        need ``retrace``, ``restart`` and ``is_silent``; plain walks do not.
+        One function for each verb, taking what `VERBS` says. ``difference``, ``delta`` and ``factor_score`` may
+        be left out: they are then made from ``n_factors`` and ``factor``. A world without ``forbids`` forbids
+        nothing. Learners that compare with the truth need ``retrace``, ``restart`` and ``is_silent``; plain walks
+        do not.
     """
     for name in verbs:
         if name not in VERBS:
             raise ValueError(f"{name!r} is not a verb of worlds; there are {', '.join(VERBS)}")
     if not (issubclass(world, tuple) and hasattr(world, "_fields")):
         raise TypeError(f"world {world.__name__!r} must be a NamedTuple of arrays and numbers")
-    table = {name: compiled(function, inline=True) for name, function in verbs.items()}
+    table = {
+        name: function if is_separate(function) else compiled(function, inline=True) for name, function in verbs.items()
+    }
     if "factor" in verbs and "n_factors" in verbs:
         table.setdefault("difference", _sum_of_factors)
         table.setdefault("delta", _score_of_difference)
+        table.setdefault("factor_score", _score_of_factor)
     _WORLDS[world] = table
 
 
@@ -92,6 +99,16 @@ def factor(world, move, k, phi):
     return _verb(type(world), "factor")(world, move, k, phi)
 
 
+def factor_score(world, move, k, weights, phi):
+    """The k-th touched factor's change of score; ``phi`` is scratch."""
+    return _verb(type(world), "factor_score")(world, move, k, weights, phi)
+
+
+def forbids(world, move):
+    """Whether the move leads to a world that hard constraints forbid."""
+    return _verb(type(world), "forbids")(world, move)
+
+
 def difference(world, move, phi):
     """Add phi(y') - phi(y) to phi (Eq. 10 of the SampleRank paper)."""
     return _verb(type(world), "difference")(world, move, phi)
@@ -127,52 +144,57 @@ def restart(world, goal):
     return _verb(type(world), "restart")(world, goal)
 
 
-def _class_of(world) -> type:
-    """The registered class behind a Numba type."""
-    if isinstance(world, types.NamedTuple | types.NamedUniTuple):
-        return world.instance_class
-    raise TypeError(f"a world is a NamedTuple, not {world}")
-
-
 @overload(enter, jit_options=INLINE)
 def _enter(world, document):
-    f = _verb(_class_of(world), "enter")
+    f = _verb(class_of(world), "enter")
     return lambda world, document: f(world, document)
 
 
 @overload(propose, jit_options=INLINE)
 def _propose(world, rng):
-    f = _verb(_class_of(world), "propose")
+    f = _verb(class_of(world), "propose")
     return lambda world, rng: f(world, rng)
 
 
 @overload(n_factors, jit_options=INLINE)
 def _n_factors(world, move):
-    f = _verb(_class_of(world), "n_factors")
+    f = _verb(class_of(world), "n_factors")
     return lambda world, move: f(world, move)
 
 
 @overload(factor, jit_options=INLINE)
 def _factor(world, move, k, phi):
-    f = _verb(_class_of(world), "factor")
+    f = _verb(class_of(world), "factor")
     return lambda world, move, k, phi: f(world, move, k, phi)
+
+
+@overload(factor_score, jit_options=INLINE)
+def _factor_score(world, move, k, weights, phi):
+    f = _verb(class_of(world), "factor_score")
+    return lambda world, move, k, weights, phi: f(world, move, k, weights, phi)
+
+
+@overload(forbids, jit_options=INLINE)
+def _forbids(world, move):
+    f = verbs_of(class_of(world)).get("forbids")
+    return (lambda world, move: False) if f is None else (lambda world, move: f(world, move))
 
 
 @overload(difference, jit_options=INLINE)
 def _difference(world, move, phi):
-    f = _verb(_class_of(world), "difference")
+    f = _verb(class_of(world), "difference")
     return lambda world, move, phi: f(world, move, phi)
 
 
 @overload(delta, jit_options=INLINE)
 def _delta(world, move, weights, phi):
-    f = _verb(_class_of(world), "delta")
+    f = _verb(class_of(world), "delta")
     return lambda world, move, weights, phi: f(world, move, weights, phi)
 
 
 @overload(signal, jit_options=INLINE)
 def _signal(world, move):
-    f = _verb(_class_of(world), "signal")
+    f = _verb(class_of(world), "signal")
     return lambda world, move: f(world, move)
 
 
@@ -181,19 +203,19 @@ def _signal(world, move):
 
 @overload(is_silent, jit_options=INLINE)
 def _is_silent(world, move):
-    f = verbs_of(_class_of(world)).get("is_silent")
+    f = verbs_of(class_of(world)).get("is_silent")
     return (lambda world, move: False) if f is None else (lambda world, move: f(world, move))
 
 
 @overload(commit, jit_options=INLINE)
 def _commit(world, move):
-    f = _verb(_class_of(world), "commit")
+    f = _verb(class_of(world), "commit")
     return lambda world, move: f(world, move)
 
 
 @overload(retrace, jit_options=INLINE)
 def _retrace(world, goal, phi):
-    f = verbs_of(_class_of(world)).get("retrace")
+    f = verbs_of(class_of(world)).get("retrace")
     if f is not None:
         return lambda world, goal, phi: f(world, goal, phi)
 
@@ -207,7 +229,7 @@ def _retrace(world, goal, phi):
 
 @overload(restart, jit_options=INLINE)
 def _restart(world, goal):
-    f = verbs_of(_class_of(world)).get("restart")
+    f = verbs_of(class_of(world)).get("restart")
     if f is not None:
         return lambda world, goal: f(world, goal)
 
@@ -222,6 +244,14 @@ def _sum_of_factors(world, move, phi):
     """Sum the touched factors' changes: the difference of a world that does not say its own."""
     for k in range(n_factors(world, move)):
         factor(world, move, k, phi)
+
+
+@compiled(inline=True)
+def _score_of_factor(world, move, k, weights, phi):
+    """Score one factor's change."""
+    clear(phi)
+    factor(world, move, k, phi)
+    return dot(phi, weights)
 
 
 @compiled(inline=True)
