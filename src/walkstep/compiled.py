@@ -7,6 +7,7 @@ every source file that loops are made of: an edit there starts a fresh folder.
 
 import hashlib
 import os
+import re
 import tempfile
 from collections.abc import Callable
 from functools import cache
@@ -37,7 +38,25 @@ def _base_folder() -> Path:
     return Path(root) / "walkstep"
 
 
-_LAYERS_WITH_LOOPS = ("features", "model", "worlds", "inference", "learning")
+_IMPORT = re.compile(rb"^(?:from|import) (walkstep[\w.]*)(?: import ([\w, ]+|\([^)]*\)))?", re.MULTILINE)
+
+
+def _sources_of_loops(package: Path) -> list[Path]:
+    """Files that compile something, and those that they import: where loops and the constants they freeze stand."""
+    texts = {path: path.read_bytes() for path in package.rglob("*.py")}
+    names = {".".join(("walkstep", *path.relative_to(package).with_suffix("").parts)): path for path in texts}
+    found: set[Path] = set()
+    waiting = [path for path, text in texts.items() if b"walkstep.compiled" in text]
+    while waiting:
+        path = waiting.pop()
+        if path in found:
+            continue
+        found.add(path)
+        for module, members in _IMPORT.findall(texts[path]):
+            dotted = [module.decode()]
+            dotted += [f"{dotted[0]}.{member}" for member in re.findall(r"\w+", members.decode())]
+            waiting += [names[name] for name in dotted if name in names]
+    return sorted(found)
 
 
 @cache
@@ -48,11 +67,8 @@ def cache_folder() -> Path | None:
     """
     digest = hashlib.blake2b(digest_size=8)
     package = Path(__file__).parent
-    for source in sorted(package.rglob("*.py")):
-        name, text = source.relative_to(package).as_posix(), source.read_bytes()
-        # Loops and the constants they freeze stand below the apps; above, only files that compile count.
-        if name.split("/")[0] in _LAYERS_WITH_LOOPS or b"compiled" in text:
-            digest.update(name.encode() + b"\0" + text)
+    for source in _sources_of_loops(package):
+        digest.update(source.relative_to(package).as_posix().encode() + b"\0" + source.read_bytes())
     folder = _base_folder() / f"{digest.hexdigest()}-numba{numba.__version__}"
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -74,6 +74,20 @@ def clusters(assignment: ArrayLike, document_ptr: ArrayLike | None = None) -> Cl
     return made
 
 
+def first_mentions(cluster_of: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Each cluster named by the first of its mentions.
+
+    Examples
+    --------
+    >>> first_mentions(np.array([2, 0, 2], np.int32))
+    array([0, 1, 0], dtype=int32)
+    """
+    first = np.empty_like(cluster_of)
+    backward = np.arange(len(cluster_of) - 1, -1, -1, dtype=cluster_of.dtype)
+    first[cluster_of[backward]] = backward  # written last, the first mention stays
+    return first[cluster_of]
+
+
 def members(partition: Clusters, mention: int) -> list[int]:
     """The mentions that are with this one, itself included, in rising order."""
     slot = partition.cluster_of[mention]

@@ -14,7 +14,7 @@ from walkstep.references import LARGE, Reference, refer
 from walkstep.separate import prepare, separate
 from walkstep.worlds.base import register
 from walkstep.worlds.cluster_statistics import cluster_statistics, n_statistics, value_changes
-from walkstep.worlds.clusters import Clusters, bring_to, clusters, member, place
+from walkstep.worlds.clusters import Clusters, bring_to, clusters, first_mentions, member, place
 from walkstep.worlds.link_constraints import LinkConstraints, forbids, free_of_constraints
 from walkstep.worlds.pair_levels import PairLevels, look, pair_levels
 from walkstep.worlds.partition_proposers import (
@@ -61,8 +61,8 @@ class PartitionWorld(NamedTuple):
 
     @property
     def values(self) -> NDArray[np.int32]:
-        """The cluster of each mention, as the number of a slot."""
-        return self.clusters.cluster_of
+        """The cluster of each mention, named by its first one: the same for equal partitions."""
+        return first_mentions(self.clusters.cluster_of)
 
 
 def partition_world(
