@@ -1,4 +1,4 @@
-"""``walkstep demo``: both jobs on invented data, from training to a report, in seconds."""
+"""``walkstep demo``: all three jobs on invented data, from training to a report, in seconds."""
 
 import sys
 import time
@@ -10,6 +10,7 @@ import typer
 from walkstep.cli.files import check_outputs, size_of, write_text
 
 if TYPE_CHECKING:
+    from walkstep.cli.demo_entities import EntitiesResult
     from walkstep.cli.demo_page import LabelsResult, NewsResult
 
 _N_TRAIN, _N_TEST = 1200, 400  # sentences
@@ -23,12 +24,12 @@ def demo(
     seed: Annotated[int, typer.Option(help="Seed of the data and of the training.")] = 0,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> None:
-    """Train and test on invented news and label sets, and write a report to look at."""
+    """Train and test on invented news, label sets and citations, and write a report to look at."""
     from walkstep.cli.demo_page import page
 
     check_outputs(output)
     began = time.perf_counter()
-    _say(quiet, "the first run compiles the inner loops, which takes a minute; later ones find them on disk")
+    _say(quiet, "the first run compiles the inner loops, which takes minutes; later ones find them on disk")
     news = _tag_news(seed, quiet)
     typer.echo(f"named entities in {_N_TEST} sentences of invented news, not seen in training")
     typer.echo(news.chain.table())
@@ -36,7 +37,10 @@ def demo(
     labels = _label_rows(seed, quiet)
     typer.echo(f"label sets of {_N_ROWS - _N_TRAIN_ROWS} invented rows, not seen in training")
     typer.echo(labels.scores.table())
-    write_text(output, page(news, labels, seed))
+    entities = _resolve_citations(seed, quiet)
+    typer.echo(f"\npapers behind {entities.scores.n_records} invented citations, not seen in training")
+    typer.echo(entities.scores.table())
+    write_text(output, page(news, labels, entities, seed))
     typer.echo(f"\nreport: {output.resolve()} ({size_of(output)})")
     _say(quiet, f"{time.perf_counter() - began:.1f} s")
 
@@ -77,6 +81,14 @@ def _label_rows(seed: int, quiet: bool) -> "LabelsResult":
     classifier = MultiLabelClassifier(random_state=seed).fit(X[:_N_TRAIN_ROWS], Y[:_N_TRAIN_ROWS])
     predicted = classifier.predict(X[_N_TRAIN_ROWS:])
     return LabelsResult(label_set_scores(Y[_N_TRAIN_ROWS:], predicted, rows.label_names))
+
+
+def _resolve_citations(seed: int, quiet: bool) -> "EntitiesResult":
+    """Learn which citations are of the same paper, and tell it of others."""
+    from walkstep.cli.demo_entities import N_PAPERS, resolve_bibliography
+
+    _say(quiet, f"learning from citations of {N_PAPERS} invented papers, and resolving those of {N_PAPERS} others")
+    return resolve_bibliography(seed)
 
 
 def _say(quiet: bool, text: str) -> None:

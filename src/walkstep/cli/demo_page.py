@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from html import escape
 
 from walkstep import __version__
+from walkstep.cli.demo_entities import EntitiesResult
+from walkstep.cli.demo_entities_page import entities_section
 from walkstep.data.sequences import Sequences
 from walkstep.evaluation.labels import LabelSetScores
 from walkstep.evaluation.spans import SpanScores
@@ -21,13 +23,16 @@ table { border-collapse: collapse; margin: 1rem 0; } th, td { padding: .2rem .9r
   border-bottom: 1px solid var(--line); font-variant-numeric: tabular-nums; }
 th:first-child, td:first-child { text-align: left; }
 svg text { fill: var(--ink); font: 13px system-ui, sans-serif; } svg .soft { fill: var(--soft); }
-svg rect { fill: var(--bar); } svg polyline { fill: none; stroke: var(--bar); stroke-width: 2; }
+svg rect { fill: var(--bar); } svg rect.against { fill: var(--wrong); }
+svg polyline { fill: none; stroke: var(--bar); stroke-width: 2; }
 svg line { stroke: var(--line); } .sentence { margin: .5rem 0; line-height: 2; }
 mark { color: inherit; border-radius: .25rem; padding: .1rem .35rem; }
 mark small { color: var(--soft); margin-left: .3rem; }
 .PER { background: var(--per); } .ORG { background: var(--org); }
 .LOC { background: var(--loc); } .MISC { background: var(--misc); }
 mark.wrong { outline: 2px solid var(--wrong); }
+h3 { font-size: 1rem; margin-top: 1.8rem; } table.records { font-size: .8rem; line-height: 1.35; }
+table.records th, table.records td { text-align: left; vertical-align: top; }
 """
 
 
@@ -50,7 +55,7 @@ class LabelsResult:
     scores: LabelSetScores
 
 
-def page(news: NewsResult, labels: LabelsResult, seed: int) -> str:
+def page(news: NewsResult, labels: LabelsResult, entities: EntitiesResult, seed: int) -> str:
     """The whole report as HTML."""
     by_type = [(name, one.f1) for name, one in news.chain.by_type.items()]
     type_rows = [(name, one.precision, one.recall, one.f1, one.n_true) for name, one in news.chain.by_type.items()]
@@ -78,6 +83,7 @@ truth differ; the percentage is how sure the model is.</p>
 entirely so.</p>
 {_agreement_table("label", _label_rows(labels.scores))}
 {bar_chart("F1 by label", [*by_label, ("all (micro)", labels.scores.micro_f1)])}
+{entities_section(entities)}
 """
     head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Walkstep demo</title>'
     return f'<!doctype html>\n<html lang="en"><head>{head}<style>{_STYLE}</style></head>\n<body>{body}</body></html>\n'

@@ -14,6 +14,9 @@ def evaluate(
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write all figures to this file.")
     ] = None,
+    truth: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Of records: the column that says which entity each one is.")
+    ] = None,
     allow_unknown: Annotated[
         bool, typer.Option("--allow-unknown", help="Count tags that the model never learned as missed.")
     ] = False,
@@ -24,6 +27,8 @@ def evaluate(
     check_inputs(data)
     check_outputs(json_file, inputs=(model, data))
     kind = kind_of(model)
+    if truth is not None and kind != "EntityResolver":
+        raise ValueError(f"--truth names the column of true entities, but {model} holds a {kind}; leave it out")
     if kind == "SequenceTagger":
         from walkstep.apps.sequence_tagger import SequenceTagger
         from walkstep.data.readers.conll import read_conll
@@ -39,6 +44,12 @@ def evaluate(
 
         classifier = MultiLabelClassifier.load(model)
         scores = classifier.evaluate(*read_truth(classifier, data))
+    elif kind == "EntityResolver":
+        from walkstep.cli.evaluate_entities import evaluate_entities
+
+        if truth is None:
+            raise ValueError(f"{model} resolves records; name the column of their true entities with --truth")
+        scores = evaluate_entities(model, data, truth)
     else:
         raise ValueError(f"{model} holds a {kind}, which `walkstep evaluate` does not know; use {kind}.load in Python")
     typer.echo(scores.table())

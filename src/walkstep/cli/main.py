@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from walkstep import __version__
-from walkstep.cli import data, demo, evaluate, fit, predict, reproduce
+from walkstep.cli import data, demo, evaluate, fit, predict, reproduce, resolve
 
 FAILED, INTERRUPTED = 2, 130
 
@@ -44,7 +44,7 @@ def _message(error: Exception) -> str:
 app = typer.Typer(
     name="walkstep",
     cls=Verbs,
-    help="Tag sequences and predict label sets with factor graphs, trained on the metric you are judged by.",
+    help="Tag sequences, label rows and resolve records with factor graphs, trained on the metric you are judged by.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -52,6 +52,7 @@ app = typer.Typer(
 )
 app.add_typer(fit.app, name="fit")
 app.command("predict")(predict.predict)
+app.command("resolve")(resolve.resolve)
 app.command("evaluate")(evaluate.evaluate)
 app.command("reproduce")(reproduce.reproduce)
 app.command("data")(data.data)

@@ -26,7 +26,7 @@ class MonteCarlo(NamedTuple):
 
     temperature: NDArray[np.float64]  # (1,)
     share: NDArray[np.float64]  # (1,) of the factors; 1 looks at all of them
-    width: NDArray[np.float64]  # (1,) of the confidence interval; 0 where the share rules
+    width: NDArray[np.float64]  # (1,) of the confidence interval; below 0 where the share rules
     examined: NDArray[np.int64]  # (1,) factors looked at so far
     order: NDArray[np.int32]  # scratch: factors in the order of drawing, otherwise 0, 1, 2, ...
     swapped: NDArray[np.int32]  # scratch: the exchanges that made it
@@ -107,11 +107,13 @@ def _put_back(transition):
 
 
 @compiled(allocates=False)
-def _estimate(transition, world, move, weights, phi, rng):
+def estimate(transition, world, move, weights, phi, rng):
     """|F| E_S[f] over a sample S of the factors F that a move touches (Eq. 7); the sample is remembered."""
     _put_back(transition)
     n = n_factors(world, move)
     transition.drawn[1] = n
+    if n == 0:  # nothing speaks for the move or against it
+        return 0.0
     width = transition.width[0]
     wanted = n
     if width < 0.0:
@@ -143,7 +145,7 @@ def _attempt_monte_carlo(transition, world, weights, scale, phi, rng):
     if forbids(world, move):
         _put_back(transition)
         return move, -np.inf, False
-    change = scale * _estimate(transition, world, move, weights, phi, rng)
+    change = scale * estimate(transition, world, move, weights, phi, rng)
     return move, change, accepts(change, ratio, transition.temperature[0], rng)
 
 
@@ -162,14 +164,3 @@ def _gradient_monte_carlo(transition, world, move, phi):
 
 
 TRANSITIONS[MonteCarlo] = (_attempt_monte_carlo, _gradient_monte_carlo)
-
-
-class MonteCarloInfo(NamedTuple):
-    """What one block of moves did."""
-
-    n_moves: int
-    n_accepted: int
-    temperature: float
-    n_factors: int  # factors looked at
-    share: float  # as it stood in this block, 1 where the width ruled
-    width: float | None

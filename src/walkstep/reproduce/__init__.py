@@ -8,8 +8,11 @@ from importlib import import_module
 from types import ModuleType
 
 REPRODUCTIONS = {
+    "cora": "Citation matching of Cora, three folds by entity",
     "samplerank-table2": "Multi-label classification of Scene and Yeast (SampleRank paper, Table 2)",
     "samplerank-table3": "Named entities of CoNLL-2003 (SampleRank paper, Table 3)",
+    "samplerank-table1": "Coreference of GUM and LitBank, six learners (SampleRank paper, Table 1)",
+    "montecarlo-figure2": "Marginals of star models by sampled factors (Monte Carlo MCMC paper, Figure 2)",
     "srlearn-bound": "Errors of SR-Learn on separable data stay below R^2 / delta^2 (Theorem 1)",
 }
 

@@ -164,6 +164,7 @@ def at_assignment(world: PartitionWorld, assignment: ArrayLike) -> PartitionWorl
         window=world.window.copy(),
         n_journal=np.zeros(1, np.int64),
         clock=np.array([0, -1, 0], np.int64),
+        mark=np.full_like(world.mark, -1),  # what a walk has left there would be taken for a slot
     )
     made = made._replace(signal=world.signal._replace(counts=world.signal.counts.copy()))
     _count_all(made)

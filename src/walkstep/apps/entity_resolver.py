@@ -1,0 +1,492 @@
+"""Records in, real-world entities out: jointly, with how sure it is and why."""
+
+import os
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike, NDArray
+
+from walkstep.apps.base import Estimator
+from walkstep.apps.pair_labels import PairLabels, read_pairs
+from walkstep.apps.progress import EpochProgress
+from walkstep.apps.record_model import PreparedRecords, RecordModel
+from walkstep.apps.resolution import Resolution
+from walkstep.apps.resolver_learning import Learned, learn_from_pairs, learn_from_truth, learn_unlabelled
+from walkstep.data.archive import load_archive, save_archive
+from walkstep.data.records import as_frame, check_id, linked, truth_codes
+from walkstep.evaluation.clusters import ClusterScores, cluster_scores
+from walkstep.features.blocking import Blocking
+from walkstep.features.comparators import Comparator
+from walkstep.inference.consensus import consensus
+from walkstep.inference.pair_posterior import sample_partitions
+from walkstep.inference.partition_search import search
+from walkstep.model.partition_templates import PartitionTemplate
+from walkstep.worlds.link_constraints import LinkConstraints, link_constraints
+from walkstep.worlds.randomness import as_generator
+
+_SIGNALS = ("pair-accuracy", "pair-f1", "b-cubed")
+
+
+class EntityResolver(Estimator):
+    """Find the records that mean the same thing in the world.
+
+    A partition of the records is scored by the pairs that are together and by what whole entities hold, and a walk
+    through partitions looks for the best one and says how sure it is. Weights come from known entities, from labelled
+    pairs, or, with neither, from the records alone.
+
+    Parameters
+    ----------
+    kinds : mapping of str to str, optional
+        What columns are, where they should not be guessed: name, text, identifier, number, date, category, list,
+        vector, or key and constant for columns not to be compared.
+    ignore : sequence of str
+        Columns to leave aside.
+    id : str, optional
+        The column that names records; by default they are numbered from 0.
+    source : str, optional
+        A column of clean sources: two records of the same source are never the same entity.
+    comparators, blocking, templates : optional
+        What is compared, which records meet, and what is claimed of pairs and clusters; by default chosen from the
+        kinds of columns.
+    learner : str
+        A row of the table of learners; see `walkstep.learning`.
+    step : str
+        The step rule.
+    rate : float, optional
+        Of that step.
+    signal : {"pair-accuracy", "pair-f1", "b-cubed"}
+        The metric to train on.
+    n_epochs, n_sweeps : int, float
+        Passes of the training walk, and moves in each as a multiple of the records.
+    moves : float, optional
+        Moves of the search for each record; by default as many as its blocks ask for.
+    coarse : float, optional
+        Begin the search by looking at this share of the factors only, and at all of them towards the end (Monte
+        Carlo MCMC).
+    n_samples : int
+        Partitions drawn from the posterior for probabilities and confidence; 0 draws none.
+    decision : {"consensus", "best"}
+        Whether the answer is the partition of the least expected loss over the samples, or the one of the highest
+        score.
+    random_state : int, optional
+    verbose : int
+
+    Attributes
+    ----------
+    model_ : RecordModel
+    weights_ : float array
+    temperature_ : float
+        At which the posterior is sampled, so that probabilities come true.
+    learned_from_ : str
+        What the weights come from, in words.
+    epochs_ : list of Epoch
+
+    Examples
+    --------
+    >>> from walkstep.data.bibliography import generate_bibliography
+    >>> records = generate_bibliography(20, seed=0)
+    >>> resolver = EntityResolver(id="id", n_epochs=2, n_samples=10, random_state=0).fit(records, entity="entity")
+    >>> resolver.resolve(records).entities.columns[-2:]
+    ['entity', 'confidence']
+    """
+
+    def __init__(
+        self,
+        *,
+        kinds: Mapping[str, str] | None = None,
+        ignore: Sequence[str] = (),
+        id: str | None = None,
+        source: str | None = None,
+        comparators: Sequence[Comparator] | None = None,
+        blocking: Blocking | None = None,
+        templates: Sequence[PartitionTemplate] | None = None,
+        learner: str = "samplerank",
+        step: str = "mira",
+        rate: float | None = None,
+        signal: str = "pair-accuracy",
+        n_epochs: int = 5,
+        n_sweeps: float = 50.0,
+        moves: float | None = None,
+        coarse: float | None = None,
+        n_samples: int = 100,
+        decision: str = "consensus",
+        random_state: int | None = None,
+        verbose: int = 0,
+    ):
+        self.kinds = kinds
+        self.ignore = ignore
+        self.id = id
+        self.source = source
+        self.comparators = comparators
+        self.blocking = blocking
+        self.templates = templates
+        self.learner = learner
+        self.step = step
+        self.rate = rate
+        self.signal = signal
+        self.n_epochs = n_epochs
+        self.n_sweeps = n_sweeps
+        self.moves = moves
+        self.coarse = coarse
+        self.n_samples = n_samples
+        self.decision = decision
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @classmethod
+    def from_toml(cls, path: str | os.PathLike[str], **settings: Any) -> "EntityResolver":
+        """A resolver with the settings of a TOML file; those given here win.
+
+        The file may hold any setting that is a number, a text or a list, and tables ``[kinds]``,
+        ``[[comparators]]``, ``[blocking]`` and ``[[templates]]`` written as a saved model describes them.
+        """
+        with Path(path).open("rb") as file:
+            try:
+                plain = tomllib.load(file)
+            except tomllib.TOMLDecodeError as error:
+                raise ValueError(f"{path} is not TOML: {error}") from None
+        known = cls._setting_names()
+        for name in plain:
+            if name not in known:
+                raise ValueError(f"{path} sets {name!r}; EntityResolver has {', '.join(known)}")
+        parts = {name: plain.pop(name) for name in ("comparators", "blocking", "templates") if name in plain}
+        filled = {"kinds": {}, "comparators": [], "templates": [], "blocking": {"rules": [_ANY_RULE], "max_block": 2}}
+        try:
+            made = RecordModel.from_dict(filled | parts)
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"{path} describes a part that cannot be made: {error!r}") from None
+        return cls(**{**plain, **{name: getattr(made, name) for name in parts}, **settings})
+
+    # Training
+
+    def fit(
+        self,
+        records: Any,
+        entity: str | ArrayLike | None = None,
+        *,
+        pairs: Any = None,
+        links: Any = None,
+    ) -> Self:
+        """Learn weights.
+
+        Parameters
+        ----------
+        records : dataframe, path, list of dicts
+            Anything with the Arrow interface, or a file of CSV, JSON lines or Parquet.
+        entity : str or array, optional
+            The column that says which entity each record is, or those values; missing where unknown.
+        pairs : dataframe, path or iterable of (id, id, bool), optional
+            Labelled pairs, where entities are not known: the ids of two records and whether they are the same.
+        links : dataframe, path or iterable of (id, id, bool), optional
+            Pairs that must, or must not, be together, whatever the weights say.
+
+        With neither ``entity`` nor ``pairs`` the weights are estimated from the records alone, as a mixture of pairs
+        that match and pairs that do not (Fellegi and Sunter, 1969): a start, and said so in ``learned_from_``.
+        """
+        self._check_settings()
+        if entity is not None and pairs is not None:
+            raise ValueError("both entity and pairs are given; learn from the one or the other")
+        frame = as_frame(records)
+        truth = None if entity is None else self._truth(frame, entity)
+        names = self._ids(frame)
+        used = self._features(frame, entity)
+        generator = as_generator(self.random_state)
+        model = RecordModel.choose(
+            used,
+            kinds=self.kinds,
+            comparators=self.comparators,
+            blocking=self.blocking,
+            templates=self.templates,
+        )
+        prepared = model.prepare(used)
+        held = self._constraints(frame, names, links)
+        labelled = None if pairs is None else read_pairs(pairs, names)
+        with EpochProgress(self.n_epochs, self.verbose) as progress:
+            learned = self._learn(prepared, truth, labelled, held, generator, progress)
+        self.model_ = prepared.model
+        self.weights_ = learned.weights
+        self.temperature_ = learned.temperature
+        self.learned_from_ = learned.source
+        self.epochs_ = learned.epochs
+        return self
+
+    def _learn(
+        self,
+        prepared: PreparedRecords,
+        truth: NDArray[np.int32] | None,
+        labelled: PairLabels | None,
+        held: LinkConstraints | None,
+        rng: np.random.Generator,
+        progress: EpochProgress,
+    ) -> Learned:
+        if truth is not None:
+            return learn_from_truth(
+                prepared,
+                truth,
+                held,
+                learner=self.learner,
+                step=self.step,
+                rate=self.rate,
+                signal=self.signal,
+                n_epochs=self.n_epochs,
+                n_sweeps=self.n_sweeps,
+                rng=rng,
+                show=progress.show,
+            )
+        if labelled is not None:
+            return learn_from_pairs(prepared, labelled, rng=rng)
+        return learn_unlabelled(prepared, rng=rng)
+
+    # Answers
+
+    def resolve(self, records: Any, *more: Any, links: Any = None) -> Resolution:
+        """Group records into entities.
+
+        Parameters
+        ----------
+        records : dataframe, path, list of dicts
+        *more : dataframes
+            Further tables, to be linked: each is then taken to be clean, so that no two of its records are the same.
+        links : dataframe, path or iterable of (id, id, bool), optional
+            Pairs that must, or must not, be together.
+        """
+        self._check_fitted("weights_")
+        if more:
+            frame = linked([as_frame(one) for one in (records, *more)])
+            clean = "source"
+        else:
+            frame, clean = as_frame(records), self.source
+        names = self._ids(frame)
+        prepared = self.model_.prepare(self._features(frame, None))
+        held = self._constraints(frame, names, links, clean)
+        return self._answer(frame, names, prepared, held, None, None)
+
+    def update(self, result: Resolution, records: Any, *, links: Any = None) -> Resolution:
+        """Add records to what was resolved: entities keep their ids, and only what the new records touch is revisited.
+
+        Parameters
+        ----------
+        result : Resolution
+        records : dataframe, path, list of dicts
+            The new records alone.
+        links : optional
+            Pairs that must, or must not, be together, by ids of old and new records.
+        """
+        self._check_fitted("weights_")
+        new = as_frame(records)
+        frame = pl.concat([result.records, new], how="diagonal_relaxed")
+        names = self._ids(frame)
+        prepared = result.prepared.extend(self._features(new, None))
+        held = self._constraints(frame, names, links)
+        return self._answer(frame, names, prepared, held, result, len(result.ids))
+
+    def _answer(
+        self,
+        frame: pl.DataFrame,
+        names: list[Any],
+        prepared: PreparedRecords,
+        held: LinkConstraints | None,
+        before: Resolution | None,
+        n_before: int | None,
+    ) -> Resolution:
+        generator = as_generator(self.random_state)
+        n = prepared.n_records
+        start = np.arange(n, dtype=np.int64)
+        focus = None
+        if before is not None and n_before is not None:
+            start = np.concatenate([_as_places(before.assignment), np.arange(n_before, n)])
+            focus = _touched(prepared, start, n_before)
+        world = prepared.world(assignment=start, constraints=held, guide=self.weights_)
+        found = search(
+            world,
+            self.weights_,
+            n_moves=None if self.moves is None else max(1, int(self.moves * (n if focus is None else len(focus)))),
+            shares=None if self.coarse is None else _coarse(self.coarse),
+            rng=generator,
+            focus=focus,
+        )
+        answer, samples = found.assignment, None
+        if self.n_samples and not found.interrupted:
+            standing = prepared.world(assignment=answer, constraints=held, guide=self.weights_)
+            samples = sample_partitions(
+                standing,
+                self.weights_,
+                n_samples=self.n_samples,
+                temperature=self.temperature_,
+                rng=generator,
+            )
+            if self.decision == "consensus" and before is None:
+                answer = consensus(samples, [answer]).assignment
+        assignment = np.asarray(answer, dtype=np.int64)
+        if before is not None:
+            assignment = _kept_names(before.assignment, assignment)
+        notes = [*prepared.index.report.warnings]
+        if self.learned_from_.startswith("no labels"):
+            notes.append(f"weights come from {self.learned_from_}")
+        return Resolution(
+            frame,
+            names,
+            assignment,
+            found.score,
+            found.n_moves,
+            found.n_factors,
+            found.interrupted,
+            notes,
+            prepared,
+            self.weights_,
+            held,
+            samples,
+        )
+
+    def evaluate(self, records: Any, entity: str | ArrayLike) -> ClusterScores:
+        """Resolve records and compare with the truth; records of unknown truth are resolved too, but not counted."""
+        frame = as_frame(records)
+        truth = self._truth(frame, entity)
+        rest = frame.drop(entity) if isinstance(entity, str) else frame
+        return cluster_scores(self.resolve(rest).assignment, truth)
+
+    # Models on disk
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file of plain arrays and a description."""
+        self._check_fitted("weights_")
+        settings = {name: value for name, value in self.get_params().items() if name not in _PARTS}
+        settings["ignore"] = list(self.ignore)
+        description = {
+            "settings": settings,
+            "model": self.model_.to_dict(),
+            "temperature": self.temperature_,
+            "learned_from": self.learned_from_,
+        }
+        save_archive(path, "EntityResolver", description, {"weights": self.weights_})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], functions: Mapping[str, Any] | None = None) -> "EntityResolver":
+        """Read a model that `save` wrote; ``functions`` are the comparators of your own, by name."""
+        description, arrays = load_archive(path, "EntityResolver")
+        made = cls(**description["settings"])
+        made.model_ = RecordModel.from_dict(description["model"], functions)
+        made.weights_ = arrays["weights"]
+        made.temperature_ = description["temperature"]
+        made.learned_from_ = description["learned_from"]
+        made.epochs_ = []
+        return made
+
+    # What is read of a table
+
+    def _check_settings(self) -> None:
+        if self.signal not in _SIGNALS:
+            raise ValueError(f"signal is {self.signal!r}; choose one of {', '.join(_SIGNALS)}")
+        if self.decision not in ("consensus", "best"):
+            raise ValueError(f"decision is {self.decision!r}; choose 'consensus' or 'best'")
+        if self.n_epochs < 1:
+            raise ValueError(f"n_epochs is {self.n_epochs}; give 1 or more")
+        if self.n_samples < 0:
+            raise ValueError(f"n_samples is {self.n_samples}; give 0 or more")
+
+    def _ids(self, frame: pl.DataFrame) -> list[Any]:
+        if self.id is None:
+            return list(range(frame.height))
+        check_id(frame, self.id)
+        return frame[self.id].to_list()
+
+    def _truth(self, frame: pl.DataFrame, entity: str | ArrayLike) -> NDArray[np.int32]:
+        if isinstance(entity, str):
+            return truth_codes(frame, entity)
+        given = pl.DataFrame({"entity": pl.Series(list(np.asarray(entity).tolist()), strict=False)})
+        if given.height != frame.height:
+            raise ValueError(f"entity has {given.height} values for {frame.height} records; give one for each")
+        return truth_codes(given, "entity")
+
+    def _features(self, frame: pl.DataFrame, entity: str | ArrayLike | None) -> pl.DataFrame:
+        """The columns that may be compared."""
+        aside = {self.id, self.source, *self.ignore}
+        if isinstance(entity, str):
+            aside.add(entity)
+        for name in self.ignore:
+            if name not in frame.columns and not hasattr(self, "weights_"):
+                raise ValueError(f"ignore names column {name!r}; the table has {', '.join(frame.columns)}")
+        return frame.drop([name for name in frame.columns if name in aside])
+
+    def _constraints(
+        self, frame: pl.DataFrame, names: list[Any], links: Any, clean: str | None = None
+    ) -> LinkConstraints | None:
+        clean = self.source if clean is None else clean
+        if links is None and clean is None:
+            return None
+        source = None if clean is None else truth_codes(frame, clean)
+        together = apart = None
+        if links is not None:
+            pairs = read_pairs(links, names)
+            both = np.stack([pairs.left, pairs.right], axis=1)
+            together, apart = both[pairs.same], both[~pairs.same]
+        return link_constraints(frame.height, together=together, apart=apart, source=source)
+
+
+_PARTS = ("comparators", "blocking", "templates", "kinds")
+_ANY_RULE = {"type": "Same", "parts": ["any"]}
+
+
+def _coarse(share: float) -> Any:
+    from walkstep.inference.partition_search import coarse_to_fine
+
+    return coarse_to_fine(share)
+
+
+def _as_places(assignment: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Entities named by their first record, whatever ids they had."""
+    first = np.unique(assignment, return_index=True, return_inverse=True)
+    return first[1][first[2]]
+
+
+def _kept_names(before: NDArray[np.int64], after: NDArray[np.int64]) -> NDArray[np.int64]:
+    """New entities under their old ids where most of their old records had them; others get fresh ones."""
+    n_before = len(before)
+    kept = np.full(len(after), -1, np.int64)
+    pairs, counts = np.unique(np.stack([after[:n_before], before], axis=1), axis=0, return_counts=True)
+    taken_new: set[int] = set()
+    taken_old: set[int] = set()
+    names: dict[int, int] = {}
+    for at in np.argsort(-counts, kind="stable"):
+        new, old = pairs[at].tolist()
+        if new not in taken_new and old not in taken_old:
+            names[new] = old
+            taken_new.add(new)
+            taken_old.add(old)
+    fresh = int(max(before.max(initial=-1), len(after) - 1)) + 1
+    for new in np.unique(after).tolist():
+        if new not in names:
+            names[new] = fresh
+            fresh += 1
+    values, inverse = np.unique(after, return_inverse=True)
+    kept[:] = np.array([names[int(v)] for v in values])[inverse]
+    return kept
+
+
+def _touched(prepared: PreparedRecords, start: NDArray[np.int64], n_before: int) -> NDArray[np.int32]:
+    """New records, and the old ones whose entities they may join: members of entities met in their blocks."""
+    blocks = prepared.index.blocks
+    new = np.arange(n_before, prepared.n_records)
+    first, last = blocks.record_ptr[new], blocks.record_ptr[new + 1]
+    touched = np.unique(blocks.record_blocks[_ranges(first, last)])
+    near = np.unique(blocks.block_members[_ranges(blocks.block_ptr[touched], blocks.block_ptr[touched + 1])])
+    is_small = np.bincount(blocks.block_members[: len(blocks.block_members)], minlength=prepared.n_records) >= 0
+    return np.union1d(near[is_small[near]], new).astype(np.int32)
+
+
+def _ranges(first: NDArray[np.integer], last: NDArray[np.integer]) -> NDArray[np.int64]:
+    """All numbers of several ranges, one after the other."""
+    lengths = last - first
+    if lengths.sum() == 0:
+        return np.zeros(0, np.int64)
+    starts = np.repeat(first - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths)
+    return starts + np.arange(int(lengths.sum()))
+
+
+def iterate_pairs(pairs: Iterable[Any]) -> list[Any]:
+    """Pairs as a list."""
+    return list(pairs)
