@@ -1,4 +1,4 @@
-"""Moves through partitions: proposals per CPU-second of one core, in inference and in training, by the size of clusters.
+"""Moves through partitions: proposals per CPU-second of one core, in inference and training, by size of clusters.
 
 Citations of invented papers, each paper cited equally often, four papers to a block; a pairwise model of eight
 comparators. The walk moves single mentions to entities of their block, and stays around the truth, so that
@@ -12,8 +12,8 @@ import polars as pl
 
 from benchmarks.measure import Record, measure_in_subprocess, record, repeat
 from walkstep.data.bibliography import generate_bibliography
-from walkstep.features.blocking import Blocking
 from walkstep.features.block_keys import Same
+from walkstep.features.blocking import Blocking
 from walkstep.features.comparators import cosine, edit, exact, jaccard, missing, names, number
 from walkstep.features.encodings import encode
 from walkstep.inference import metropolis

@@ -79,8 +79,7 @@ def _read_field(context, builder, typ, value, attr):
     return read
 
 
-@intrinsic
-def refer(typingctx, struct):
+def _refer(typingctx, struct):
     """The struct by address where its class is in `LARGE`, otherwise as it is.
 
     To be called in the loop itself, never in a helper: the address is good as long as its caller runs.
@@ -90,3 +89,6 @@ def refer(typingctx, struct):
             builder, args[0]
         )
     return struct(struct), lambda context, builder, signature, args: args[0]  # pyright: ignore[reportCallIssue]
+
+
+refer: Any = intrinsic(_refer)

@@ -50,7 +50,8 @@ def test_entities_are_numbered_by_first_appearance_over_all_documents(resolver, 
     found = resolver.predict(stories[1])
     assert found.shape == (stories[1].n_mentions,)
     _, first = np.unique(found, return_index=True)
-    assert (np.diff(first) > 0).all() and found.min() == 0
+    assert (np.diff(first) > 0).all()
+    assert found.min() == 0
     for a, b in zip(stories[1].document_ptr[1:-1], stories[1].document_ptr[2:], strict=True):
         assert found[a:b].min() > found[:a].max()
 

@@ -1,11 +1,14 @@
 import re
 from html.parser import HTMLParser
 
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from walkstep.cli import demo_page
+from walkstep.cli import demo_entities_page, demo_page
+from walkstep.cli.demo_entities import UncertainPair
 from walkstep.cli.main import app
+from walkstep.inference.explanation import Explanation, PairFactor
 
 pytestmark = pytest.mark.xdist_group("command")
 
@@ -51,7 +54,11 @@ def test_the_demo_prints_metrics_and_writes_a_page_of_its_own(tmp_path, monkeypa
     assert page.fetched == []
     assert "url(" not in text
     assert "@import" not in text
-    assert page.n_charts == 3
+    b_cubed = float(re.search(r"^B-cubed +\S+ +\S+ +(\S+)", result.stdout, re.MULTILINE)[1])
+    assert b_cubed > 0.8
+    assert f"{b_cubed:.4f}" in text
+    assert 3 < page.n_charts <= 7
+    assert re.search(r"citations, \d+% sure", text)
     assert page.n_marks > 0
     assert f"{f1:.4f}" in text
 
@@ -60,6 +67,11 @@ def test_everything_on_the_page_is_escaped():
     bad = '<script>"&'
     shown = demo_page.marked_sentence([bad, bad], ["O", "B-<b>"], ["B-<i>", "O"], [0.5, 0.5])
     shown += demo_page.bar_chart(bad, [(bad, 0.5)]) + demo_page.line_chart(bad, [0.2, 0.1])
+    shown += demo_entities_page.signed_bars(bad, [(bad, -0.5)])
+    record = dict.fromkeys(["author", "title", "venue", "year", "pages"], bad)
+    explanation = Explanation(0, 1, False, (PairFactor(bad, bad, 1.0),), (), (), ())
+    shown += demo_entities_page.uncertain_pair(UncertainPair(record, record, 0.5, True, explanation))
+    shown += demo_entities_page.entity_table(0.5, pl.DataFrame([{**record, "confidence": 0.5}]))
     assert "<script" not in shown
     assert "<b>" not in shown
     assert "<i>" not in shown

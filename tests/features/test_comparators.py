@@ -321,9 +321,9 @@ def test_defaults_follow_the_kinds_and_the_table():
     frame = messy_table()
     kinds = {"title": "text", "author": "name", "year": "number", "born": "date", "type": "category", "tags": "list"}
     chosen = default_comparators(kinds | {"embedding": "vector"}, frame)
-    assert {"missing(title)", "dates(born)", "vectors(embedding)", "names(author)"} <= {one.name for one in chosen}
-    assert "exact(year)" not in {one.name for one in chosen}
+    assert {"dates(born)", "vectors(embedding)", "names(author)", "number(year)"} <= {one.name for one in chosen}
+    assert not any(one.kind == "missing" for one in chosen)
     assert all_levels(encode(frame, chosen)).any()
     prices = pl.DataFrame({"price": [0.5, 3.25, 8.0, 100.0]})
     assert default_comparators({"price": "number"}, prices)[0].thresholds == (-28.0, -8.5, -2.8, -0.85, 0.0)
-    assert [one.kind for one in default_comparators({"doi": "identifier", "k": "constant"})] == ["exact", "edit"]
+    assert [one.kind for one in default_comparators({"doi": "identifier", "k": "constant"})] == ["edit"]

@@ -39,7 +39,9 @@ def gathered(*documents):
 
 
 def test_kinds_tell_names_nouns_and_pronouns_apart():
-    corpus = gathered(document("then Ada saw the mayor , who gave her a road", [(1, 2), (3, 5), (6, 7), (8, 9), (9, 11)]))
+    corpus = gathered(
+        document("then Ada saw the mayor , who gave her a road", [(1, 2), (3, 5), (6, 7), (8, 9), (9, 11)])
+    )
     assert mention_frame(corpus)["kind"].to_list() == ["proper", "definite", "who", "she", "indefinite"]
     assert len(KINDS) == 15
 

@@ -85,11 +85,12 @@ def test_noise_that_no_sample_is_free_of_is_averaged_away():
 
 
 def test_whole_clusters_are_merged_where_no_single_group_would_move():
-    # Half of the samples tear one half off at a place of their own: every pair is together in most samples.
-    n = 24
-    draws = [np.zeros(n, int) for _ in range(20)] + [(np.arange(n) >= k).astype(int) for k in range(3, 21)]
-    found = consensus(partitions(draws))
-    assert len(np.unique(found.assignment)) == 1
+    left, right = np.triu_indices(4, 1)
+    is_near = left // 2 == right // 2
+    graph = consensus_file._Graph(np.ones(4), left, right, np.where(is_near, 0.9, 0.55))
+    label = consensus_file._climb(graph, np.array([0, 0, 1, 1]), 100)
+    assert len(np.unique(label)) == 1
+    assert consensus_file._cost(graph, label) == pytest.approx((1.0 - 2.0 * graph.probability).sum())
 
 
 def test_bad_input_is_named():

@@ -16,7 +16,7 @@ ALL_TEMPLATES = (
     Aggregate("title", "max"),
     Aggregate("title", "any", per="mention"),
     Aggregate("year", "min"),
-    Aggregate("title", "all", per="mention"),
+    Aggregate("title", "all", per="pair"),
     Aggregate("title", "most"),
     Aggregate("title", "mean", per="mention"),
     Aggregate("year", "mean"),
@@ -29,6 +29,11 @@ ALL_TEMPLATES = (
     Spread("source"),
     Spread("venue"),
 )
+
+
+def _amount(n, per):
+    """How often a factor of a cluster counts."""
+    return {"cluster": 1.0, "mention": float(n), "pair": n * (n - 1) / 2}[per]
 
 
 class Toy:
@@ -82,14 +87,14 @@ class Toy:
                                 at = np.ravel_multi_index([pair[name] for name in joined], shape)
                                 count(" & ".join(joined), at)
                     case Aggregate(comparator, how, per):
-                        amount = float(len(members)) if per == "mention" else 1.0
+                        amount = _amount(len(members), per)
                         for index, share in self._aggregate(comparator, how, pairs):
                             count(f"{how} {comparator}", index, amount * share)
                     case Size(per):
-                        amount = float(len(members)) if per == "mention" else 1.0
+                        amount = _amount(len(members), per)
                         count("size", min(15, int(np.floor(2 * np.log2(len(members))))), amount)
                     case Distinct(column, how, per) if len(members) > 1:
-                        amount = float(len(members)) if per == "mention" else 1.0
+                        amount = _amount(len(members), per)
                         held = [v for v in self.columns[column][members] if v >= 0]
                         n = len(set(held))
                         if how == "count":

@@ -2,7 +2,7 @@
 
 import os
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,7 +15,7 @@ from walkstep.apps.pair_labels import PairLabels, read_pairs
 from walkstep.apps.progress import EpochProgress
 from walkstep.apps.record_model import PreparedRecords, RecordModel
 from walkstep.apps.resolution import Resolution
-from walkstep.apps.resolver_learning import Learned, learn_from_pairs, learn_from_truth, learn_unlabelled
+from walkstep.apps.resolver_learning import Learned, Training, learn_from_pairs, learn_from_truth, learn_unlabelled
 from walkstep.data.archive import load_archive, save_archive
 from walkstep.data.records import as_frame, check_id, linked, truth_codes
 from walkstep.evaluation.clusters import ClusterScores, cluster_scores
@@ -23,7 +23,7 @@ from walkstep.features.blocking import Blocking
 from walkstep.features.comparators import Comparator
 from walkstep.inference.consensus import consensus
 from walkstep.inference.pair_posterior import sample_partitions
-from walkstep.inference.partition_search import search
+from walkstep.inference.partition_search import coarse_to_fine, search
 from walkstep.model.partition_templates import PartitionTemplate
 from walkstep.worlds.link_constraints import LinkConstraints, link_constraints
 from walkstep.worlds.randomness import as_generator
@@ -108,7 +108,7 @@ class EntityResolver(Estimator):
         step: str = "mira",
         rate: float | None = None,
         signal: str = "pair-accuracy",
-        n_epochs: int = 5,
+        n_epochs: int = 0,
         n_sweeps: float = 50.0,
         moves: float | None = None,
         coarse: float | None = None,
@@ -224,19 +224,8 @@ class EntityResolver(Estimator):
         progress: EpochProgress,
     ) -> Learned:
         if truth is not None:
-            return learn_from_truth(
-                prepared,
-                truth,
-                held,
-                learner=self.learner,
-                step=self.step,
-                rate=self.rate,
-                signal=self.signal,
-                n_epochs=self.n_epochs,
-                n_sweeps=self.n_sweeps,
-                rng=rng,
-                show=progress.show,
-            )
+            asked = Training(self.learner, self.step, self.rate, self.signal, self.n_epochs, self.n_sweeps)
+            return learn_from_truth(prepared, truth, held, asked, rng=rng, show=progress.show)
         if labelled is not None:
             return learn_from_pairs(prepared, labelled, rng=rng)
         return learn_unlabelled(prepared, rng=rng)
@@ -299,13 +288,13 @@ class EntityResolver(Estimator):
         focus = None
         if before is not None and n_before is not None:
             start = np.concatenate([_as_places(before.assignment), np.arange(n_before, n)])
-            focus = _touched(prepared, start, n_before)
+            focus = _touched(prepared, n_before)
         world = prepared.world(assignment=start, constraints=held, guide=self.weights_)
         found = search(
             world,
             self.weights_,
             n_moves=None if self.moves is None else max(1, int(self.moves * (n if focus is None else len(focus)))),
-            shares=None if self.coarse is None else _coarse(self.coarse),
+            shares=None if self.coarse is None else coarse_to_fine(self.coarse),
             rng=generator,
             focus=focus,
         )
@@ -383,8 +372,8 @@ class EntityResolver(Estimator):
             raise ValueError(f"signal is {self.signal!r}; choose one of {', '.join(_SIGNALS)}")
         if self.decision not in ("consensus", "best"):
             raise ValueError(f"decision is {self.decision!r}; choose 'consensus' or 'best'")
-        if self.n_epochs < 1:
-            raise ValueError(f"n_epochs is {self.n_epochs}; give 1 or more")
+        if self.n_epochs < 0:
+            raise ValueError(f"n_epochs is {self.n_epochs}; give 0 or more")
         if self.n_samples < 0:
             raise ValueError(f"n_samples is {self.n_samples}; give 0 or more")
 
@@ -431,12 +420,6 @@ _PARTS = ("comparators", "blocking", "templates", "kinds")
 _ANY_RULE = {"type": "Same", "parts": ["any"]}
 
 
-def _coarse(share: float) -> Any:
-    from walkstep.inference.partition_search import coarse_to_fine
-
-    return coarse_to_fine(share)
-
-
 def _as_places(assignment: NDArray[np.int64]) -> NDArray[np.int64]:
     """Entities named by their first record, whatever ids they had."""
     first = np.unique(assignment, return_index=True, return_inverse=True)
@@ -467,15 +450,14 @@ def _kept_names(before: NDArray[np.int64], after: NDArray[np.int64]) -> NDArray[
     return kept
 
 
-def _touched(prepared: PreparedRecords, start: NDArray[np.int64], n_before: int) -> NDArray[np.int32]:
-    """New records, and the old ones whose entities they may join: members of entities met in their blocks."""
+def _touched(prepared: PreparedRecords, n_before: int) -> NDArray[np.int32]:
+    """New records, and the old ones that share a block with them."""
     blocks = prepared.index.blocks
     new = np.arange(n_before, prepared.n_records)
     first, last = blocks.record_ptr[new], blocks.record_ptr[new + 1]
     touched = np.unique(blocks.record_blocks[_ranges(first, last)])
     near = np.unique(blocks.block_members[_ranges(blocks.block_ptr[touched], blocks.block_ptr[touched + 1])])
-    is_small = np.bincount(blocks.block_members[: len(blocks.block_members)], minlength=prepared.n_records) >= 0
-    return np.union1d(near[is_small[near]], new).astype(np.int32)
+    return np.union1d(near, new).astype(np.int32)
 
 
 def _ranges(first: NDArray[np.integer], last: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -485,8 +467,3 @@ def _ranges(first: NDArray[np.integer], last: NDArray[np.integer]) -> NDArray[np
         return np.zeros(0, np.int64)
     starts = np.repeat(first - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths)
     return starts + np.arange(int(lengths.sum()))
-
-
-def iterate_pairs(pairs: Iterable[Any]) -> list[Any]:
-    """Pairs as a list."""
-    return list(pairs)

@@ -168,6 +168,15 @@ class PreparedRecords:
         both = pl.concat([self.frame, new], how="vertical_relaxed")
         return self.ground(self.model, both, self.encoded.extend(new), self.index.extend(new))
 
+    def select(self, rows: NDArray[np.integer]) -> "PreparedRecords":
+        """Some of the records, encoded as they are here and blocked anew."""
+        frame = self.frame[rows.tolist()]
+        comparisons = self.encoded.comparisons
+        taken = np.ascontiguousarray(comparisons.value_of_record[rows])
+        taken.flags.writeable = False
+        encoded = replace(self.encoded, comparisons=comparisons._replace(value_of_record=taken))
+        return self.ground(self.model, frame, encoded, self.model.blocking.build(frame))
+
     @property
     def n_records(self) -> int:
         """How many records there are."""
@@ -181,7 +190,7 @@ class PreparedRecords:
         constraints: LinkConstraints | None = None,
         guide: NDArray[np.float64] | None = None,
         signal: Any = None,
-        share_merge: float = 0.1,
+        share_merge: float = 0.3,
     ) -> PartitionWorld:
         """A world over these records."""
         return partition_world(

@@ -10,7 +10,7 @@ from walkstep.data.bibliography import generate_bibliography
 from walkstep.evaluation.clusters import ClusterScores, cluster_scores
 from walkstep.inference.explanation import Explanation
 
-N_PAPERS = 60
+N_PAPERS = 40
 _N_ENTITIES, _N_PAIRS = 6, 4
 
 
@@ -40,7 +40,7 @@ def resolve_bibliography(seed: int) -> EntitiesResult:
     """Learn from one bibliography whose papers are known, and resolve another one."""
     train = generate_bibliography(N_PAPERS, 2 * seed)
     test = generate_bibliography(N_PAPERS, 2 * seed + 1)
-    resolver = EntityResolver(id="id", n_samples=50, random_state=seed).fit(train, entity="entity")
+    resolver = EntityResolver(id="id", n_epochs=3, n_samples=50, random_state=seed).fit(train, entity="entity")
     result = resolver.resolve(test.drop("entity"))
     scores = cluster_scores(result.assignment, test["entity"])
     return EntitiesResult(train.height, result, scores, _entities(result), _uncertain(result, test))
@@ -56,7 +56,8 @@ def _entities(result: Resolution) -> list[tuple[float, pl.DataFrame]]:
 
 def _uncertain(result: Resolution, test: pl.DataFrame) -> list[UncertainPair]:
     """The pairs nearest to an even chance, one of each entity."""
-    near = result.pairs.with_columns(doubt=(pl.col("probability") - 0.5).abs()).sort("doubt", maintain_order=True)
+    unclear = result.pairs.filter(pl.col("probability").is_between(0.05, 0.95))
+    near = unclear.sort((pl.col("probability") - 0.5).abs(), maintain_order=True)
     entity_of = dict(zip(result.ids, result.assignment.tolist(), strict=True))
     records = {row["id"]: row for row in test.iter_rows(named=True)}
     found: list[UncertainPair] = []

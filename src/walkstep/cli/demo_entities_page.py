@@ -15,7 +15,7 @@ _N_FACTORS, _N_RECORDS = 8, 6
 def entities_section(found: EntitiesResult) -> str:
     """The section as HTML."""
     scores = found.scores
-    shown = "".join(_entity(confidence, records) for confidence, records in found.shown)
+    shown = "".join(entity_table(confidence, records) for confidence, records in found.shown)
     return f"""
 <h2>Citations of the same paper</h2>
 <p>Trained on {found.n_train:,} citations whose papers are known, then given {scores.n_records:,} others: they are
@@ -31,7 +31,7 @@ from the posterior.</p>
 <h2>Pairs that could go either way</h2>
 <p class="soft">What the model knows of two citations, and how much each comparison pulls them together (to the right)
 or pushes them apart.</p>
-{"".join(_pair(pair) for pair in found.uncertain)}
+{"".join(uncertain_pair(pair) for pair in found.uncertain)}
 """
 
 
@@ -74,7 +74,7 @@ def _scores_table(scores: ClusterScores) -> str:
     return f"<table><tr><th>metric</th><th>precision</th><th>recall</th><th>F1</th></tr>{rows}</table>"
 
 
-def _entity(confidence: float, records: pl.DataFrame) -> str:
+def entity_table(confidence: float, records: pl.DataFrame) -> str:
     """One entity as a table of its records."""
     rows = list(records.iter_rows(named=True))
     more = f'<p class="soft">and {len(rows) - _N_RECORDS} more</p>' if len(rows) > _N_RECORDS else ""
@@ -82,7 +82,7 @@ def _entity(confidence: float, records: pl.DataFrame) -> str:
     return f"<h3>{len(rows)} citations, {confidence:.0%} sure</h3>{_table(body, 'confidence')}{more}"
 
 
-def _pair(pair: UncertainPair) -> str:
+def uncertain_pair(pair: UncertainPair) -> str:
     """Two records, and the factors between them."""
     said = "cite the same paper" if pair.is_same else "cite two papers"
     factors = [(f"{one.name}: {one.level}", one.score) for one in pair.explanation.factors[:_N_FACTORS]]

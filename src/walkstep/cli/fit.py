@@ -227,12 +227,16 @@ def resolve(
     learner: Learner = None,
     step: Step = None,
     rate: Rate = None,
-    epochs: Annotated[int | None, typer.Option(help="Passes of the training walk (5).")] = None,
+    epochs: Annotated[
+        int | None,
+        typer.Option(help="Passes of a walk that learns on whole groups, once pairs are learned from."),
+    ] = None,
     seed: Seed = 0,
     quiet: Quiet = False,
 ) -> None:
     """Learn from records with known entities, from labelled pairs, or from records alone."""
-    check_counts(epochs=epochs)
+    if epochs is not None and epochs < 0:
+        raise ValueError(f"--epochs is {epochs}; give 0 or more")
     check_inputs(records, pairs, links, config)
     check_outputs(model, inputs=(records, pairs, links, config))
     check_table_names(records, pairs, links)

@@ -99,8 +99,9 @@ def resolve(
             answer = link_tables(resolver, records, frames, links)
             result, entities, likely = answer.result, answer.links, answer.pairs
         else:
+            before = None if update is None else earlier_result(resolver, update)
             with named(*records):
-                result = _grouped(resolver, frames[0], links, update)
+                result = _grouped(resolver, frames[0], links, before)
             entities, likely = result.entities, None if result.samples is None else result.pairs
     _write(result, entities, output, likely, pairs)
     what = f"{entities.height:,} links" if len(records) > 1 else f"{result.n_entities:,} entities"
@@ -153,11 +154,11 @@ def _loaded(model: Path, **settings: Any) -> "EntityResolver":
 
 
 def _grouped(
-    resolver: "EntityResolver", frame: "pl.DataFrame", links: Path | None, update: Path | None
+    resolver: "EntityResolver", frame: "pl.DataFrame", links: Path | None, before: "Resolution | None"
 ) -> "Resolution":
     """The entities of one table, by themselves or beside those of an earlier run."""
-    if update is not None:
-        return resolver.update(earlier_result(resolver, update), frame, links=links)
+    if before is not None:
+        return resolver.update(before, frame, links=links)
     if not hasattr(resolver, "weights_"):
         resolver.fit(frame)
     return resolver.resolve(frame, links=links)

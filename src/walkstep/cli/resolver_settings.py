@@ -37,7 +37,10 @@ def make_resolver(
     """A resolver that is not trained yet, from a file of settings and from options; None leaves what the file says."""
     from walkstep.apps.entity_resolver import EntityResolver
 
-    resolver = EntityResolver() if config is None else EntityResolver.from_toml(config)
+    resolver = EntityResolver()
+    if config is not None:
+        with named(config):
+            resolver = EntityResolver.from_toml(config)
     resolver.set_params(**{name: value for name, value in settings.items() if value is not None})
     if kinds:
         resolver.set_params(kinds={**(resolver.kinds or {}), **_kinds(kinds)})

@@ -13,15 +13,12 @@ from walkstep.features.comparators import (
     edit,
     exact,
     jaccard,
-    jaro_winkler,
     lists,
-    missing,
     names,
     number,
     vectors,
 )
 
-_OFTEN_MISSING = 0.05
 _LONG_TEXT = 300  # letters beyond which edits say little that words do not, at ten times the cost
 _IDENTIFIER = (0.6, 0.75, 0.85, 0.92, 1.0)
 _SHARES_OF_SPREAD = (-1.0, -0.3, -0.1, -0.03, 0.0)
@@ -36,13 +33,15 @@ def default_comparators(kinds: Mapping[str, str], frame: pl.DataFrame | None = N
         The kind of each column: name, text, identifier, number, date, category, list, vector; constant and key
         columns are not compared.
     frame : DataFrame, optional
-        The table, for what depends on it: whether a column is often missing, how far its numbers spread, how long its
-        texts are.
+        The table, for what depends on it: how far its numbers spread, how long its texts are.
+
+    Few are better than many: on citations whose truth is known, comparators of missing values, of letters in names and
+    of equal numbers made a regression on all others no better, and less sure.
 
     Examples
     --------
     >>> [one.name for one in default_comparators({"id": "key", "title": "text", "year": "number"})]
-    ['jaccard(title)', 'cosine(title)', 'edit(title)', 'number(year)', 'exact(year)']
+    ['jaccard(title)', 'cosine(title)', 'edit(title)', 'number(year)']
     """
     chosen: list[Comparator] = []
     for column, kind in kinds.items():
@@ -50,11 +49,7 @@ def default_comparators(kinds: Mapping[str, str], frame: pl.DataFrame | None = N
             raise ValueError(f"column {column!r} is of kind {kind!r}; choose from {list(_CHOICES)}")
         if frame is not None and column not in frame.columns:
             raise ValueError(f"the table has no column {column!r}; its columns are {frame.columns}")
-        series = None if frame is None else frame[column]
-        here = _CHOICES[kind](column, series)
-        chosen += here
-        if here and series is not None and series.null_count() > _OFTEN_MISSING * len(series):
-            chosen.append(missing(column))
+        chosen += _CHOICES[kind](column, None if frame is None else frame[column])
     return chosen
 
 
@@ -67,10 +62,8 @@ def _for_text(column: str, series: pl.Series | None) -> list[Comparator]:
 
 def _for_number(column: str, series: pl.Series | None) -> list[Comparator]:
     if series is None:
-        return [number(column), exact(column)]
-    # Numbers in a text may have more around them; plain ones are equal where their difference is 0.
-    also = [exact(column)] if series.dtype == pl.String else []
-    return [number(column, _number_thresholds(series)), *also]
+        return [number(column)]
+    return [number(column, _number_thresholds(series))]
 
 
 def _number_thresholds(series: pl.Series) -> tuple[float, ...]:
@@ -93,9 +86,9 @@ def _mean_length(series: pl.Series) -> float:
 
 
 _CHOICES: dict[str, Callable[[str, pl.Series | None], list[Comparator]]] = {
-    "name": lambda column, _: [names(column), jaccard(column), jaro_winkler(column)],
+    "name": lambda column, _: [names(column), jaccard(column)],
     "text": _for_text,
-    "identifier": lambda column, _: [exact(column), edit(column, _IDENTIFIER)],
+    "identifier": lambda column, _: [edit(column, _IDENTIFIER)],
     "number": _for_number,
     "date": lambda column, _: [dates(column)],
     "category": lambda column, _: [exact(column)],

@@ -248,7 +248,7 @@ class _Words:
             said = self.levels[model.counted[model.source[t]]][bin_]
         if kind == SHARE:
             return f"{said} by {abs(amount):.2g}"
-        return f"{said}, {abs(amount):g} times" if model.per_mention[t] else said
+        return f"{said}, {abs(amount):g} times" if model.scale[t] else said
 
 
 def _sizes(bin_: int) -> str:

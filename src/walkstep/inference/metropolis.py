@@ -16,6 +16,7 @@ from walkstep.model.graph import Graph
 from walkstep.references import refer
 from walkstep.worlds.base import commit, verbs_of
 from walkstep.worlds.labels import LabelWorld, label_world
+from walkstep.worlds.pair_levels import with_scores
 from walkstep.worlds.partition import PartitionWorld, at_assignment, partition_score
 from walkstep.worlds.proposers import UniformFlip
 from walkstep.worlds.signals import Hamming
@@ -99,12 +100,18 @@ def metropolis(
     held: Potentials | None = None
     if isinstance(world, Graph):
         world = label_world(world)
+    # Partitions always count their factors, so that one compiled loop serves both ways.
+    is_sampled = share is not None or width is not None or isinstance(world, PartitionWorld)
+    if is_sampled:  # what is wrong with them is said now
+        monte_carlo_transition(0, share=1.0 if share is None else share, width=width)
     if isinstance(world, LabelWorld):
-        # Weights are held, so factors become tables; and a walk that only answers needs no metric.
+        # Weights are held, so factors become tables; and a walk that only answers needs no metric. A sampled walk
+        # keeps the graph, which tells the factors that forbid, and are always looked at, from all others.
         held = potentials(world.graph, theta)
-        theta = np.zeros(0)
+        graph = world.graph if is_sampled else frozen_graph(held)
+        theta = theta if is_sampled else np.zeros(0)
         world = label_world(
-            frozen_graph(held),
+            graph,
             values=world.values,
             signal=Hamming(),
             proposer=world.proposer if proposer is None else proposer,
@@ -122,8 +129,6 @@ def metropolis(
         raise ValueError(f"{type(world).__name__} has no field 'values'; say with look= what a draw keeps of it")
     walk = loop_for(_walk, world)
     template = world
-    # Partitions always count their factors, so that one compiled loop serves both ways.
-    is_sampled = share is not None or width is not None or isinstance(world, PartitionWorld)
     if is_sampled and max_factors is None:
         max_factors = most_factors(world)
 
@@ -137,8 +142,9 @@ def metropolis(
         if is_sampled:
             transition = monte_carlo_transition(max_factors or 0, temperature, share=1.0 if share is None else share)
         own = own_arrays(template)
-        if values is not None and isinstance(template, PartitionWorld):
-            own = own_arrays(at_assignment(template, values))
+        if isinstance(template, PartitionWorld):
+            own = own if values is None else at_assignment(own, values)
+            own = own._replace(pairs=with_scores(own.pairs, len(own.truth)))
         elif values is not None:
             if held is not None:
                 values = label_world(own.graph, values=values).values

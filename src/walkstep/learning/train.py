@@ -142,7 +142,7 @@ class Trainer:
             n_documents, n_weights = len(world.document_ptr) - 1, world.model.n_weights
             _check_world(world, world, self.learner, sampler, np.zeros(n_weights))
             if self.learner.restart > 0:
-                world = world._replace(journal=np.zeros(len(world.truth) + self.learner.restart, np.int64))
+                world = world._replace(journal=np.zeros(len(world.truth) * self.learner.restart, np.int64))
             if self.learner.truth or reset:
                 _check_whole_truth(world)
                 goal = at_truth(world)._replace(journal=np.zeros(0, np.int64))

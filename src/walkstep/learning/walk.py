@@ -148,8 +148,13 @@ def learn(world, goal, transition, learner, rule, state, documents, n_sweeps, ph
                         _correct(phi, sign * pair_change, margin, rule, state, tally)
             if learner.truth:
                 silent = is_silent(here, move)
-                omega = signal(here, move)
-                _shift(home, here, truth, move, silent, -1.0, phi)
+                # Contrastive divergence compares with where the chain is, so what was rejected does not count;
+                # margins are asked of every world that was proposed.
+                is_seen = accepted or not learner.always
+                omega = 0.0
+                if is_seen:
+                    omega = signal(here, move)
+                    _shift(home, here, truth, move, silent, -1.0, phi)
                 if distance - omega != 0.0 or learner.always:
                     tally[2] += 1
                     gap = state.scalars[0] * dot(home, state.values)
@@ -160,7 +165,7 @@ def learn(world, goal, transition, learner, rule, state, documents, n_sweeps, ph
                     distance -= omega
                     if silent:
                         commit(truth, move)
-                else:
+                elif is_seen:
                     _shift(home, here, truth, move, silent, 1.0, phi)
             if accepted:
                 tally[1] += 1

@@ -12,6 +12,7 @@ from walkstep.model.weights import Layout
 
 MAX, MIN, MOST, MEAN, SHARE, SIZE, DISTINCT, DISTINCT_SHARE = range(8)
 _AGGREGATES = {"max": MAX, "any": MAX, "min": MIN, "all": MIN, "most": MOST, "mean": MEAN, "share": SHARE}
+_SCALES = {"cluster": 0, "mention": 1, "pair": 2}
 N_BINS = 10
 """Bins of a mean or a share."""
 N_SIZES = 16
@@ -28,9 +29,12 @@ class Affinity:
     ----------
     conjunctions : sequence of tuples of str
         Comparators whose levels are also taken together, with one weight for each combination.
+    comparators : sequence of str, optional
+        The comparators that count on their own; by default all.
     """
 
     conjunctions: tuple[tuple[str, ...], ...] = ()
+    comparators: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -43,20 +47,20 @@ class Aggregate:
     how : {"max", "any", "min", "all", "most", "mean", "share"}
         The level that any pair reaches (max), that all pairs reach (min) or that most pairs reach; the mean level, in
         bins; or the share of pairs at each level. Pairs with a missing value do not count.
-    per : {"cluster", "mention"}
-        Whether the factor counts once for a cluster or once for each of its mentions.
+    per : {"cluster", "mention", "pair"}
+        Whether the factor counts once for a cluster, or once for each of its mentions or pairs.
     """
 
     comparator: str
     how: Literal["max", "any", "min", "all", "most", "mean", "share"] = "mean"
-    per: Literal["cluster", "mention"] = "cluster"
+    per: Literal["cluster", "mention", "pair"] = "cluster"
 
 
 @dataclass(frozen=True)
 class Size:
     """A factor for each cluster, by its size in bins."""
 
-    per: Literal["cluster", "mention"] = "cluster"
+    per: Literal["cluster", "mention", "pair"] = "cluster"
 
 
 @dataclass(frozen=True)
@@ -68,12 +72,12 @@ class Distinct:
     column : str
     how : {"count", "share"}
         The number itself in bins (two or more is a conflict), or its share of the mentions that have a value.
-    per : {"cluster", "mention"}
+    per : {"cluster", "mention", "pair"}
     """
 
     column: str
     how: Literal["count", "share"] = "count"
-    per: Literal["cluster", "mention"] = "cluster"
+    per: Literal["cluster", "mention", "pair"] = "cluster"
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,7 @@ class PartitionModel(NamedTuple):
     kind: NDArray[np.int8]  # (T,) cluster templates
     source: NDArray[np.int32]  # (T,) which counted comparator, or which column
     offset: NDArray[np.int32]  # (T,)
-    per_mention: NDArray[np.bool_]  # (T,)
+    scale: NDArray[np.int8]  # (T,) whether it counts once a cluster (0), a mention (1) or a pair (2)
     spread_column: NDArray[np.int32]
     spread_offset: NDArray[np.int32]
     columns: NDArray[np.int32]  # (F, N) the values of columns whose distinct values are counted, -1 where missing
@@ -143,7 +147,7 @@ def ground_partition(
     blocks: list[tuple[str, int]] = []
     pair_at = np.full(len(names), -1, np.int32)
     conjunctions: list[tuple[list[int], int]] = []
-    rows: list[tuple[int, int, int, bool]] = []
+    rows: list[tuple[int, int, int, int]] = []
     spreads: list[tuple[int, int]] = []
     size = 0
 
@@ -170,8 +174,8 @@ def ground_partition(
     for template in templates:
         match template:
             case Affinity():
-                for c, name in enumerate(names):
-                    pair_at[c] = block(name, levels[c])
+                for name in names if template.comparators is None else template.comparators:
+                    pair_at[comparator(name)] = block(name, levels[comparator(name)])
                 for joined in template.conjunctions:
                     of = [comparator(name) for name in joined]
                     conjunctions.append((of, block(" & ".join(joined), prod(levels[c] for c in of))))
@@ -184,14 +188,14 @@ def ground_partition(
                 kind = _AGGREGATES[template.how]
                 n = N_BINS if kind == MEAN else levels[c]
                 at = block(f"{template.how} {template.comparator}", n)
-                rows.append((kind, counted.index(c), at, template.per == "mention"))
+                rows.append((kind, counted.index(c), at, _SCALES[template.per]))
             case Size():
-                rows.append((SIZE, 0, block("size", N_SIZES), template.per == "mention"))
+                rows.append((SIZE, 0, block("size", N_SIZES), _SCALES[template.per]))
             case Distinct():
                 kind = DISTINCT if template.how == "count" else DISTINCT_SHARE
                 name = f"distinct {template.column}" + ("" if template.how == "count" else " (share)")
                 at = block(name, N_DISTINCT if kind == DISTINCT else N_BINS)
-                rows.append((kind, column(template.column), at, template.per == "mention"))
+                rows.append((kind, column(template.column), at, _SCALES[template.per]))
             case Spread():
                 spreads.append((column(template.column), block(f"spread {template.column}", 1)))
             case _:
@@ -210,7 +214,7 @@ def ground_partition(
         kinds[:, 0].astype(np.int8),
         np.ascontiguousarray(kinds[:, 1]),
         np.ascontiguousarray(kinds[:, 2]),
-        kinds[:, 3].astype(bool),
+        kinds[:, 3].astype(np.int8),
         np.array([c for c, _ in spreads], np.int32),
         np.array([at for _, at in spreads], np.int32),
         np.stack(values) if values else np.zeros((0, 0), np.int32),

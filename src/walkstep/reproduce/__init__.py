@@ -13,6 +13,8 @@ REPRODUCTIONS = {
     "samplerank-table3": "Named entities of CoNLL-2003 (SampleRank paper, Table 3)",
     "samplerank-table1": "Coreference of GUM and LitBank, six learners (SampleRank paper, Table 1)",
     "montecarlo-figure2": "Marginals of star models by sampled factors (Monte Carlo MCMC paper, Figure 2)",
+    "montecarlo-table1": "Citations of Cora by sampled factors (Monte Carlo MCMC paper, Table 1)",
+    "montecarlo-table2": "Five million author mentions by sampled factors (Monte Carlo MCMC paper, Table 2)",
     "srlearn-bound": "Errors of SR-Learn on separable data stay below R^2 / delta^2 (Theorem 1)",
 }
 

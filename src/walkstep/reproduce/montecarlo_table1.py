@@ -21,7 +21,7 @@ from walkstep.features.default_comparators import default_comparators
 from walkstep.features.encodings import encode
 from walkstep.inference.annealing import Schedule, geometric
 from walkstep.inference.metropolis import metropolis
-from walkstep.learning.train import train
+from walkstep.learning.train import Trainer
 from walkstep.model.partition_templates import Affinity, ground_partition
 from walkstep.worlds.partition import PartitionWorld, at_truth, partition_world
 from walkstep.worlds.partition_proposers import uniform_mention
@@ -136,7 +136,9 @@ def table(
             line["note"] += f" ({base[1] / seconds:.1f}x)"
         else:
             best = min(c.best for c in own)
-            line["note"] = f"reached from {n_reached} of {len(own)} starts; F1 {best:.3f} after {n_factors:,.0f} factors"
+            line["note"] = (
+                f"reached from {n_reached} of {len(own)} starts; F1 {best:.3f} after {n_factors:,.0f} factors"
+            )
         lines.append(line)
         say(f"{setting.name}: {line['note']}" + (f", {line['ours']:.2f}x" if line["ours"] else ""))
     return lines, speedups
@@ -161,9 +163,9 @@ def run(seed: int, quick: bool = False, progress: Callable[[str], None] | None =
     truth = truth_codes(frame, "entity")
     world = cora_world(frame.drop("entity", "id"), truth)
     n_sweeps, n_epochs = (100, 2) if quick else (300, 8)
-    trained = train(
-        at_truth(world), n_epochs=n_epochs, sampler="metropolis", rule="mira", n_sweeps=n_sweeps, rng=seed
-    )
+    trainer = Trainer(at_truth(world), sampler="metropolis", rule="mira", n_sweeps=n_sweeps, rng=seed)
+    for _ in range(n_epochs):
+        trainer.epoch()
     say(f"{len(truth):,} mentions of {truth.max() + 1} entities, {world.model.n_weights} weights trained")
     rows = settings(_SHARES, _WIDTHS)
     if quick:
@@ -172,7 +174,7 @@ def run(seed: int, quick: bool = False, progress: Callable[[str], None] | None =
         row.name: [
             climb(
                 world,
-                trained.weights,
+                trainer.weights,
                 row,
                 lambda values: b_cubed(values, truth).f1,
                 target=TARGET,
@@ -188,9 +190,7 @@ def run(seed: int, quick: bool = False, progress: Callable[[str], None] | None =
     lines, speedups = table(rows, climbs, say)
     best = max(speedups, key=lambda name: speedups[name], default=None)
     if best is not None:
-        lines.append(
-            {"row": f"best ({best})", "metric": "speed-up in factors", "paper": 7.29, "ours": speedups[best]}
-        )
+        lines.append({"row": f"best ({best})", "metric": "speed-up in factors", "paper": 7.29, "ours": speedups[best]})
     return {
         "name": NAME,
         "seed": seed,
@@ -204,6 +204,4 @@ def cora_world(frame: Any, truth: NDArray[np.int32]) -> PartitionWorld:
     """Citations, each alone, under a pairwise model of the usual comparators."""
     encoded = encode(frame, default_comparators(infer_kinds(frame), frame))
     grounded = ground_partition([Affinity()], {c.name: c.n_levels for c in encoded.comparators})
-    return partition_world(
-        grounded.model, encoded.comparisons, truth, proposer=uniform_mention(), n_places=_N_PLACES
-    )
+    return partition_world(grounded.model, encoded.comparisons, truth, proposer=uniform_mention(), n_places=_N_PLACES)

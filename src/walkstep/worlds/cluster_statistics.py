@@ -69,7 +69,11 @@ def cluster_statistics(world, n, counts, distinct, present, first_template, last
     size = 0
     for t in range(first_template, last_template):
         kind, s, offset = model.kind[t], model.source[t], model.offset[t]
-        amount = np.float64(n) if model.per_mention[t] else 1.0
+        amount = 1.0
+        if model.scale[t] == 1:
+            amount = np.float64(n)
+        elif model.scale[t] == 2:
+            amount = 0.5 * n * (n - 1)
         if kind == SIZE:
             index = min(N_SIZES - 1, int(2.0 * np.log2(n)))
         elif n < 2:

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from walkstep.compiled import INLINE, compiled
 from walkstep.model.domains import UNKNOWN
-from walkstep.model.graph import Graph
+from walkstep.model.graph import Graph, Kind
 from walkstep.worlds.base import difference, register, signal
 from walkstep.worlds.moves import Flip, is_flip, n_changed, site_of, value_of
 from walkstep.worlds.proposers import UniformFlip, suggest
@@ -158,6 +158,29 @@ def _factor(world, move, k, phi):
         add_change(world.graph, f, before, after, phi)
 
 
+def _factor_score(world, move, k, weights, phi):
+    f = _touched(world, move, k)
+    if f < 0:
+        return 0.0
+    before, after = _cells(world, move, f)
+    if before == after:
+        return 0.0
+    return cell_score(world.graph, f, after, weights) - cell_score(world.graph, f, before, weights)
+
+
+def _forbids(world, move):
+    graph = world.graph
+    if len(graph.fixed_value) == 0:
+        return False
+    for k in range(_n_factors_compiled(world, move)):
+        f = _touched(world, move, k)
+        if f >= 0 and graph.group_kind[graph.factor_group[f]] == _FIXED:
+            before, after = _cells(world, move, f)
+            if before != after and graph.fixed_value[graph.factor_weight[f] + after] == -np.inf:
+                return True
+    return False
+
+
 def _delta(world, move, weights, phi):
     total = 0.0
     graph = world.graph
@@ -302,6 +325,7 @@ def prefetch(world, site, weights):
         prefetch_factor(graph, graph.factor_of_edge[edge], graph.n_values[site], weights)
 
 
+_FIXED = int(Kind.FIXED)
 _n_factors_compiled = compiled(_n_factors, inline=True)
 
 register(
@@ -310,7 +334,9 @@ register(
     propose=_propose,
     n_factors=_n_factors,
     factor=_factor,
+    factor_score=_factor_score,
     delta=_delta,
+    forbids=_forbids,
     signal=_signal,
     is_silent=_is_silent,
     commit=_commit,

@@ -11,6 +11,8 @@ from walkstep.features.comparisons import Comparisons, compare
 from walkstep.references import Reference
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MOST_SCORES = 1 << 22
+_ROW = 8  # bits: a mention has 256 places
 
 
 class PairLevels(NamedTuple):
@@ -22,6 +24,8 @@ class PairLevels(NamedTuple):
     levels: NDArray[np.uint8]  # (S, C)
     shift: NDArray[np.uint64]  # (1,) what leaves as many bits as there are places
     n_compared: NDArray[np.int64]  # (1,) pairs that had to be compared
+    scored: NDArray[np.int64]  # (R,) the pair whose score lies here, 0 where none does; empty where weights change
+    score: NDArray[np.float64]  # (R,)
 
 
 def pair_levels(comparisons: Comparisons, n_places: int = 1 << 20) -> PairLevels:
@@ -35,7 +39,18 @@ def pair_levels(comparisons: Comparisons, n_places: int = 1 << 20) -> PairLevels
         np.zeros((1 << bits, len(comparisons.n_levels)), np.uint8),
         np.array([64 - bits], np.uint64),
         np.zeros(1, np.int64),
+        np.zeros(0, np.int64),
+        np.zeros(0),
     )
+
+
+def with_scores(pairs: PairLevels, n_mentions: int) -> PairLevels:
+    """The same memory, with room for the scores of pairs: for walks whose weights are held.
+
+    Each mention has a row of its own, so that what one move asks for lies close together.
+    """
+    n = 1 << max(4, int(min(n_mentions << _ROW, _MOST_SCORES) - 1).bit_length())
+    return pairs._replace(scored=np.zeros(n, np.int64), score=np.zeros(n))
 
 
 @compiled(inline=True)
@@ -49,3 +64,11 @@ def look(pairs, i, j):
         pairs.key[place] = key
         pairs.n_compared[0] += 1
     return place
+
+
+@compiled(inline=True)
+def place_of_score(pairs, m, i):
+    """Where the score of a pair would lie in the row of mention ``m``, and its key."""
+    key = (np.int64(m) << np.int64(32)) | (np.int64(i) + 1)
+    slot = np.int64((np.uint64(i) * _GOLDEN) >> np.uint64(64 - _ROW))
+    return ((np.int64(m) << np.int64(_ROW)) + slot) & np.int64(len(pairs.scored) - 1), key

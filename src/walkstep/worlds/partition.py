@@ -20,8 +20,8 @@ from walkstep.worlds.pair_levels import PairLevels, look, pair_levels
 from walkstep.worlds.partition_proposers import (
     Transfer,
     TransferProposer,
-    pair_score,
     prepare_parts,
+    score_of_pair,
     suggest_transfer,
     uniform_mention,
 )
@@ -333,15 +333,15 @@ def _n_factors(world, move):
 
 @compiled(inline=True)
 def _pair(world, move, k):
-    """The k-th pair that a move makes or breaks: where its levels lie, and +1 or -1."""
+    """The k-th pair that a move makes or breaks: the one that moves, the one that does not, and +1 or -1."""
     held = world.clusters
     rest = held.size[move.source] - move.n
     around = rest + held.size[move.target]
     m = member(held, move.source, rest + k // around)
     i = k % around
     if i < rest:
-        return look(world.pairs, m, member(held, move.source, i)), -1.0
-    return look(world.pairs, m, member(held, move.target, i - rest)), 1.0
+        return m, member(held, move.source, i), -1.0
+    return m, member(held, move.target, i - rest), 1.0
 
 
 @compiled(inline=True)
@@ -363,8 +363,8 @@ def _factor(world, move, k, phi):
     held = world.clusters
     n_pairs = np.int64(move.n) * (held.size[move.source] - move.n + held.size[move.target])
     if k < n_pairs:
-        at, sign = _pair(world, move, k)
-        _add_pair(world, at, sign, phi)
+        m, i, sign = _pair(world, move, k)
+        _add_pair(world, look(world.pairs, m, i), sign, phi)
         return
     k -= n_pairs
     n_templates = len(world.model.kind)
@@ -459,9 +459,9 @@ def _delta(world, move, weights, phi):
     for k in range(rest, rest + move.n):
         m = member(held, move.source, k)
         for i in range(rest):
-            total -= pair_score(model, world.pairs, look(world.pairs, m, member(held, move.source, i)), weights)
+            total -= score_of_pair(model, world.pairs, m, member(held, move.source, i), weights)
         for i in range(n_target):
-            total += pair_score(model, world.pairs, look(world.pairs, m, member(held, move.target, i)), weights)
+            total += score_of_pair(model, world.pairs, m, member(held, move.target, i), weights)
     if len(model.kind) + len(model.spread_column) > 0:
         total += _delta_of_clusters(world, move, weights)
     return np.inf if verdict < 0 else total
@@ -472,8 +472,8 @@ def _factor_score(world, move, k, weights, phi):
     held = world.clusters
     n_pairs = np.int64(move.n) * (held.size[move.source] - move.n + held.size[move.target])
     if k < n_pairs:
-        at, sign = _pair(world, move, k)
-        return sign * pair_score(world.model, world.pairs, at, weights)
+        m, i, sign = _pair(world, move, k)
+        return sign * score_of_pair(world.model, world.pairs, m, i, weights)
     k -= n_pairs
     n_templates = len(world.model.kind)
     if k >= 2 * n_templates:

@@ -14,7 +14,7 @@ from walkstep.compiled import compiled
 from walkstep.references import Reference
 from walkstep.separate import prepare, separate
 from walkstep.worlds.clusters import bring_to, member
-from walkstep.worlds.pair_levels import look
+from walkstep.worlds.pair_levels import look, place_of_score
 from walkstep.worlds.randomness import below, next_word, uniform
 
 
@@ -36,6 +36,7 @@ class TransferProposer(NamedTuple):
     block_members: NDArray[np.int32]
     record_ptr: NDArray[np.int64]  # (M+1,)
     record_blocks: NDArray[np.int32]
+    block_of: NDArray[np.int32]  # (M,) the block of each mention, -1 for none; empty where some lie in several
     focus: NDArray[np.int32]  # mentions to move; all of them where it is empty
     guide: NDArray[np.float64]  # weights that say which side of a split a mention is drawn to; levels where empty
     share_merge: float
@@ -88,10 +89,21 @@ def block_guided(
     )
 
 
+def _only_block(record_ptr, record_blocks) -> NDArray[np.int32]:
+    """The block of each mention where none lies in two, else nothing."""
+    n_blocks = np.diff(record_ptr)
+    if n_blocks.max(initial=0) > 1:
+        return np.zeros(0, np.int32)
+    block_of = np.full(len(n_blocks), -1, np.int32)
+    block_of[n_blocks > 0] = record_blocks
+    return block_of
+
+
 def _proposer(blocks, focus, guide, share_merge, share_uniform, max_pairs, n_sides) -> TransferProposer:
     """Arrays in the one form that loops are compiled for: contiguous and read-only."""
-    forms = (np.int64, np.int32, np.int64, np.int32, np.int32, np.float64)
-    arrays = [np.ascontiguousarray(x, form).view() for x, form in zip((*blocks, focus, guide), forms, strict=True)]
+    forms = (np.int64, np.int32, np.int64, np.int32, np.int32, np.int32, np.float64)
+    given = (*blocks, _only_block(*blocks[2:]), focus, guide)
+    arrays = [np.ascontiguousarray(x, form).view() for x, form in zip(given, forms, strict=True)]
     for array in arrays:
         array.flags.writeable = False
     return TransferProposer(*arrays, share_merge, share_uniform, max_pairs, np.zeros(n_sides, np.int8))
@@ -111,6 +123,18 @@ def pair_score(model, pairs, place, weights):
             at += model.conjunction_stride[e] * pairs.levels[place, model.conjunction_of[e]]
         total += weights[at]
     return total
+
+
+@compiled(inline=True)
+def score_of_pair(model, pairs, m, i, weights):
+    """The score of two mentions together, remembered where weights are held; ``m`` is the one that moves."""
+    if len(pairs.scored) == 0:
+        return pair_score(model, pairs, look(pairs, m, i), weights)
+    place, key = place_of_score(pairs, m, i)
+    if pairs.scored[place] != key:
+        pairs.score[place] = pair_score(model, pairs, look(pairs, m, i), weights)
+        pairs.scored[place] = key
+    return pairs.score[place]
 
 
 @compiled(inline=True)
@@ -208,6 +232,12 @@ def _pull(proposer, mention, other):
 def _pull_of_cluster(proposer, world, mention, slot, n):
     """The probability that a mate of ``mention`` is drawn from the first ``n`` members of a cluster."""
     total = 0.0
+    if len(proposer.block_of) > 0:
+        b = proposer.block_of[mention]
+        n_mates = 0
+        for k in range(n):
+            n_mates += proposer.block_of[member(world.clusters, slot, k)] == b
+        return n_mates / (proposer.block_ptr[b + 1] - proposer.block_ptr[b] - 1)
     for k in range(n):
         total += _pull(proposer, mention, member(world.clusters, slot, k))
     return total
