@@ -15,7 +15,14 @@ from walkstep.apps.pair_labels import PairLabels, read_pairs
 from walkstep.apps.progress import EpochProgress
 from walkstep.apps.record_model import PreparedRecords, RecordModel
 from walkstep.apps.resolution import Resolution
-from walkstep.apps.resolver_learning import Learned, Training, learn_from_pairs, learn_from_truth, learn_unlabelled
+from walkstep.apps.resolver_learning import (
+    SHARE_MERGE_OF_SAMPLES,
+    Learned,
+    Training,
+    learn_from_pairs,
+    learn_from_truth,
+    learn_unlabelled,
+)
 from walkstep.data.archive import load_archive, save_archive
 from walkstep.data.records import as_frame, check_id, linked, truth_codes
 from walkstep.evaluation.clusters import ClusterScores, cluster_scores
@@ -69,9 +76,9 @@ class EntityResolver(Estimator):
         Carlo MCMC).
     n_samples : int
         Partitions drawn from the posterior for probabilities and confidence; 0 draws none.
-    decision : {"consensus", "best"}
-        Whether the answer is the partition of the least expected loss over the samples, or the one of the highest
-        score.
+    decision : {"best", "consensus"}
+        Whether the answer is the partition of the highest score, or the one of the least expected loss over the
+        samples; of a model that is unsure the latter leaves more records alone.
     random_state : int, optional
     verbose : int
 
@@ -113,7 +120,7 @@ class EntityResolver(Estimator):
         moves: float | None = None,
         coarse: float | None = None,
         n_samples: int = 100,
-        decision: str = "consensus",
+        decision: str = "best",
         random_state: int | None = None,
         verbose: int = 0,
     ):
@@ -249,7 +256,7 @@ class EntityResolver(Estimator):
             clean = "source"
         else:
             frame, clean = as_frame(records), self.source
-        names = self._ids(frame)
+        names = self._ids(frame, clean if more else None)
         prepared = self.model_.prepare(self._features(frame, None))
         held = self._constraints(frame, names, links, clean)
         return self._answer(frame, names, prepared, held, None, None)
@@ -300,7 +307,9 @@ class EntityResolver(Estimator):
         )
         answer, samples = found.assignment, None
         if self.n_samples and not found.interrupted:
-            standing = prepared.world(assignment=answer, constraints=held, guide=self.weights_)
+            standing = prepared.world(
+                assignment=answer, constraints=held, guide=self.weights_, share_merge=SHARE_MERGE_OF_SAMPLES
+            )
             samples = sample_partitions(
                 standing,
                 self.weights_,
@@ -377,9 +386,14 @@ class EntityResolver(Estimator):
         if self.n_samples < 0:
             raise ValueError(f"n_samples is {self.n_samples}; give 0 or more")
 
-    def _ids(self, frame: pl.DataFrame) -> list[Any]:
+    def _ids(self, frame: pl.DataFrame, table: str | None = None) -> list[Any]:
+        """What records are called; of several tables that use an id twice, by table and id."""
         if self.id is None:
             return list(range(frame.height))
+        if table is not None and self.id in frame.columns and frame[self.id].is_duplicated().any():
+            for name in frame[table].unique(maintain_order=True):
+                check_id(frame.filter(pl.col(table) == name), self.id)
+            return list(zip(frame[table].to_list(), frame[self.id].to_list(), strict=True))
         check_id(frame, self.id)
         return frame[self.id].to_list()
 

@@ -1,11 +1,10 @@
 """Labelled pairs of records, by their ids."""
 
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
+from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from walkstep.data.records import as_frame
@@ -34,7 +33,7 @@ def read_pairs(pairs: Any, ids: Sequence[Any]) -> PairLabels:
     >>> read_pairs([("a", "c", True)], ["a", "b", "c"]).right.tolist()
     [2]
     """
-    if isinstance(pairs, Iterable) and not isinstance(pairs, str | Path | pl.DataFrame) and not _is_table(pairs):
+    if not _is_table(pairs):
         rows = [tuple(row) for row in pairs]
         short = next((row for row in rows if len(row) != 3), None)
         if short is not None:
@@ -64,7 +63,7 @@ def read_pairs(pairs: Any, ids: Sequence[Any]) -> PairLabels:
 
 
 def _is_table(pairs: Any) -> bool:
-    return hasattr(pairs, "__arrow_c_stream__") or isinstance(pairs, dict)
+    return hasattr(pairs, "__arrow_c_stream__") or isinstance(pairs, str | PathLike | dict)
 
 
 def _truth_of(value: Any, row: Any) -> bool:

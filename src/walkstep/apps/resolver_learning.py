@@ -25,6 +25,11 @@ SHIFTS = (0.0, 1.0, 2.0)
 """How much more than the regression says pairs are pulled together, in logarithms of odds."""
 N_PARTS = 3
 """Parts that training records are dealt to by entity, to try shifts on records that were not learned from."""
+SHARE_MERGE_OF_SAMPLES = 0.02
+"""Merges and splits make or break many pairs; samples around an answer need few of them."""
+N_CALIBRATED = 500
+"""Records whose samples a temperature is chosen by."""
+TEMPERATURES = (0.5, 1.0, 2.0)
 _MANY_PAIRS = 0.05  # the rate of a regression on many pairs
 _SELDOM = 0.1  # comparators that have both values in fewer pairs than this say too little to learn from few labels
 
@@ -229,8 +234,19 @@ def _temperature(
     held: LinkConstraints | None,
     rng: np.random.Generator,
 ) -> float:
-    """At which samples come true on the training records."""
-    world = prepared.world(truth=truth, constraints=held, guide=weights)
-    best = search(world, weights, rng=rng)
-    standing = prepared.world(truth=truth, assignment=best.assignment, constraints=held, guide=weights)
-    return fit_temperature(standing, weights, rng=rng).temperature
+    """At which samples come true, on some of the training records; whole entities are taken."""
+    if held is not None:
+        return 1.0
+    entities = rng.permutation(np.unique(truth[truth >= 0]))
+    sizes = np.bincount(truth[truth >= 0])[entities]
+    taken = entities[: max(1, int(np.searchsorted(np.cumsum(sizes), N_CALIBRATED)))]
+    rows = np.flatnonzero(np.isin(truth, taken))
+    trial = prepared.select(rows)
+    best = search(trial.world(guide=weights), weights, rng=rng)
+    standing = trial.world(
+        truth=truth[rows], assignment=best.assignment, guide=weights, share_merge=SHARE_MERGE_OF_SAMPLES
+    )
+    try:
+        return fit_temperature(standing, weights, temperatures=TEMPERATURES, n_samples=20, rng=rng).temperature
+    except ValueError:  # no two records are ever together, so that nothing can be told
+        return 1.0

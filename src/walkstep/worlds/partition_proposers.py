@@ -21,9 +21,9 @@ from walkstep.worlds.randomness import below, next_word, uniform
 class Transfer(NamedTuple):
     """The last ``n`` members of cluster ``source`` go to cluster ``target``."""
 
-    source: int
-    target: int
-    n: int
+    source: int | np.integer
+    target: int | np.integer
+    n: int | np.integer
 
 
 class TransferProposer(NamedTuple):
@@ -106,7 +106,8 @@ def _proposer(blocks, focus, guide, share_merge, share_uniform, max_pairs, n_sid
     arrays = [np.ascontiguousarray(x, form).view() for x, form in zip(given, forms, strict=True)]
     for array in arrays:
         array.flags.writeable = False
-    return TransferProposer(*arrays, share_merge, share_uniform, max_pairs, np.zeros(n_sides, np.int8))
+    fields: tuple[Any, ...] = (*arrays, share_merge, share_uniform, max_pairs, np.zeros(n_sides, np.int8))
+    return TransferProposer(*fields)
 
 
 @compiled(inline=True)
