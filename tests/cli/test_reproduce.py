@@ -30,13 +30,13 @@ def test_the_list_names_every_table(command):
 def test_an_unknown_table_is_refused(command):
     result = command("reproduce", "table9")
     assert result.exit_code == 2
-    assert "there is no reproduction called 'table9'; there are samplerank-table2" in result.stderr
+    assert "there is no reproduction called 'table9'; there are cora, samplerank-table2" in result.stderr
 
 
 def test_a_name_is_needed(command):
     result = command("reproduce")
     assert result.exit_code == 2
-    assert "no table is named; name one of samplerank-table2" in result.stderr
+    assert "no table is named; name one of cora, samplerank-table2" in result.stderr
 
 
 def test_a_run_prints_a_table_and_writes_json(command, monkeypatch, tmp_path):

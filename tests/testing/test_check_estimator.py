@@ -7,6 +7,8 @@ import pytest
 
 import walkstep
 from walkstep.apps.base import Estimator
+from walkstep.data.bibliography import generate_bibliography
+from walkstep.data.mentions import MentionDocuments
 from walkstep.testing import check_estimator
 
 
@@ -16,8 +18,30 @@ def sentences_and_tags():
     return sentences, tags
 
 
+def records_and_entities():
+    records = generate_bibliography(8, seed=0)
+    return records.drop("entity").to_dicts(), records["entity"].to_numpy()
+
+
+def documents_and_entities():
+    told = {
+        "sentences": [["Ada", "met", "Bob", "."], ["She", "left", "Bob", "."]],
+        "mentions": [
+            {"sentence": 0, "start": 0, "end": 1, "entity": "a"},
+            {"sentence": 0, "start": 2, "end": 3, "entity": "b"},
+            {"sentence": 1, "start": 0, "end": 1, "entity": "a"},
+            {"sentence": 1, "start": 2, "end": 3, "entity": "b"},
+        ],
+    }
+    return [told] * 4, MentionDocuments.from_dicts([told] * 4).entity
+
+
 # How to train each public estimator whose inputs are not a matrix.
-TRAINING = {"SequenceTagger": (sentences_and_tags, {"n_epochs": 2})}
+TRAINING = {
+    "SequenceTagger": (sentences_and_tags, {"n_epochs": 2}),
+    "EntityResolver": (records_and_entities, {"id": "id", "n_samples": 0}),
+    "CoreferenceResolver": (documents_and_entities, {"n_epochs": 1, "n_sweeps": 5}),
+}
 
 
 def estimators():

@@ -261,6 +261,10 @@ class EntityResolver(Estimator):
         held = self._constraints(frame, names, links, clean)
         return self._answer(frame, names, prepared, held, None, None)
 
+    def predict(self, records: Any) -> NDArray[np.int64]:
+        """The entity of each record, as a number; `resolve` says more."""
+        return self.resolve(records).assignment
+
     def update(self, result: Resolution, records: Any, *, links: Any = None) -> Resolution:
         """Add records to what was resolved: entities keep their ids, and only what the new records touch is revisited.
 

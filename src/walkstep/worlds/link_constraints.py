@@ -3,9 +3,8 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy  # its parts load at first use
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from walkstep.compiled import compiled
 from walkstep.worlds.clusters import member
@@ -63,8 +62,10 @@ def link_constraints(
     atom_of, atom_ptr, atom_members = np.zeros(0, np.int32), np.zeros(1, np.int64), np.zeros(0, np.int32)
     joined = _pairs(together, "together", n_mentions)
     if len(joined):
-        links = coo_array((np.ones(len(joined)), (joined[:, 0], joined[:, 1])), shape=(n_mentions, n_mentions))
-        n_atoms, label = connected_components(links, directed=False)
+        links = scipy.sparse.coo_array(
+            (np.ones(len(joined)), (joined[:, 0], joined[:, 1])), shape=(n_mentions, n_mentions)
+        )
+        n_atoms, label = scipy.sparse.csgraph.connected_components(links, directed=False)
         atom_of = label.astype(np.int32)
         atom_members = np.argsort(label, kind="stable").astype(np.int32)
         atom_ptr = np.concatenate([[0], np.cumsum(np.bincount(label, minlength=n_atoms))]).astype(np.int64)
