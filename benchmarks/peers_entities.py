@@ -63,8 +63,8 @@ def dedupe_entities(tables: list[Table], fields: list[str], pairs: list[list[int
             matcher.classifier = LogisticRegression(max_iter=1000)
         else:
             matcher.classifier.n_jobs = 1  # one thread, like everyone here
+        matcher.mark_pairs(labelled)  # before the learner is made, so that it indexes these records too
         matcher.prepare_training(*data)
-        matcher.mark_pairs(labelled)
         matcher.train()
         if len(data) == 1:
             groups = [ids for ids, _ in matcher.partition(data[0], THRESHOLD_DEDUPE)]
