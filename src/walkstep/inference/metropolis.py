@@ -144,7 +144,7 @@ def metropolis(
         own = own_arrays(template)
         if isinstance(template, PartitionWorld):
             own = own if values is None else at_assignment(own, values)
-            own = own._replace(pairs=with_scores(own.pairs, len(own.truth)))
+            own = own._replace(pairs=with_scores(own.pairs))
         elif values is not None:
             if held is not None:
                 values = label_world(own.graph, values=values).values

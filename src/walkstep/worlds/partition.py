@@ -20,6 +20,8 @@ from walkstep.worlds.pair_levels import PairLevels, look, pair_levels
 from walkstep.worlds.partition_proposers import (
     Transfer,
     TransferProposer,
+    block_order,
+    n_mates,
     prepare_parts,
     score_of_pair,
     suggest_transfer,
@@ -119,12 +121,13 @@ def partition_world(
     start = held.obeyed_by(start)
     n_levels, n_columns = int(model.counted_ptr[-1]), len(model.n_values)
     holders_ptr = np.concatenate([[0], np.cumsum(model.n_values)]).astype(np.int64)
+    mover = uniform_mention() if proposer is None else proposer
     if n_places is None:
         most = (1 << 28) // (8 + len(comparisons.n_levels))
         n_places = min(max(512 * n, 1 << 10), 1 << (most.bit_length() - 1))
     world = PartitionWorld(
         clusters(start, ptr),
-        pair_levels(comparisons, n_places),
+        pair_levels(comparisons, n_places, block_order(mover, n), n_mates(mover, n)),
         model,
         held,
         true,
@@ -145,7 +148,7 @@ def partition_world(
         np.zeros(n_statistics(model), np.int64),
         np.zeros(n_statistics(model)),
         pair_accuracy() if signal is None else signal,
-        uniform_mention() if proposer is None else proposer,
+        mover,
     )
     _prepare(world)
     _count_all(world)

@@ -14,7 +14,7 @@ from walkstep.compiled import compiled
 from walkstep.references import Reference
 from walkstep.separate import prepare, separate
 from walkstep.worlds.clusters import bring_to, member
-from walkstep.worlds.pair_levels import look, place_of_score
+from walkstep.worlds.pair_levels import look
 from walkstep.worlds.randomness import below, next_word, uniform
 
 
@@ -110,6 +110,26 @@ def _proposer(blocks, focus, guide, share_merge, share_uniform, max_pairs, n_sid
     return TransferProposer(*fields)
 
 
+def n_mates(proposer: TransferProposer, n_mentions: int) -> float:
+    """How many others a mention meets, on average over mentions."""
+    if len(proposer.record_ptr) < 2:  # no blocks: it may meet any
+        return float(n_mentions)
+    size = np.diff(proposer.block_ptr).astype(np.float64)
+    return float((size * (size - 1)).sum() / max(n_mentions, 1))
+
+
+def block_order(proposer: TransferProposer, n_mentions: int) -> NDArray[np.int32]:
+    """Where each mention stands when those of a block stand side by side; with several blocks the largest counts."""
+    block = np.full(n_mentions, -1, np.int64)
+    if len(proposer.record_ptr) > 1:
+        record = np.repeat(np.arange(n_mentions), np.diff(proposer.record_ptr))
+        by_size = np.argsort(np.diff(proposer.block_ptr)[proposer.record_blocks], kind="stable")
+        block[record[by_size]] = proposer.record_blocks[by_size]  # written last, the largest stays
+    order = np.empty(n_mentions, np.int32)
+    order[np.argsort(block, kind="stable")] = np.arange(n_mentions)
+    return order
+
+
 @compiled(inline=True)
 def pair_score(model, pairs, place, weights):
     """The score of the pair whose levels lie at ``place``."""
@@ -129,13 +149,14 @@ def pair_score(model, pairs, place, weights):
 @compiled(inline=True)
 def score_of_pair(model, pairs, m, i, weights):
     """The score of two mentions together, remembered where weights are held; ``m`` is the one that moves."""
-    if len(pairs.scored) == 0:
-        return pair_score(model, pairs, look(pairs, m, i), weights)
-    place, key = place_of_score(pairs, m, i)
-    if pairs.scored[place] != key:
-        pairs.score[place] = pair_score(model, pairs, look(pairs, m, i), weights)
-        pairs.scored[place] = key
-    return pairs.score[place]
+    at = look(pairs, m, i)
+    if at >= len(pairs.score):
+        return pair_score(model, pairs, at, weights)
+    score = pairs.score[at]
+    if np.isnan(score):
+        score = pair_score(model, pairs, at, weights)
+        pairs.score[at] = score
+    return score
 
 
 @compiled(inline=True)
