@@ -40,27 +40,24 @@ def test_it_minimises_the_penalised_loss_written_out():
     assert found.log_prior_odds == pytest.approx(best[-1], abs=2e-3)
 
 
-def test_a_prior_gives_weights_to_levels_that_no_labelled_pair_has():
-    levels, same = _labelled(60)
-    levels[levels[:, 0] == 3, 0] = 2
-    prior = PairWeights(WEIGHTS, -3.0)
-    assert pair_regression(levels, same, N_LEVELS).weights[0][3] == 0.0
-    assert pair_regression(levels, same, N_LEVELS, prior=prior).weights[0][3] > 0.05
-
-
-def test_a_good_prior_helps_where_labels_are_few():
-    levels, same = _labelled(20_000, seed=1)
-    few, of_few = _labelled(30, seed=2)
-
-    def n_right(prior):
-        return ((pair_regression(few, of_few, N_LEVELS, prior=prior).scores(levels) > 0) == same).mean()
-
-    assert n_right(PairWeights(WEIGHTS, -0.5)) > n_right(None)
+def test_rising_weights_do_not_fall_and_stay_where_they_rise_anyway():
+    levels, same = _labelled(40_000)
+    free = pair_regression(levels, same, N_LEVELS, rate=1e4)
+    rising = pair_regression(levels, same, N_LEVELS, rate=1e4, rising=[True] * 3)
+    for one, other in zip(rising.weights, free.weights, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-2)
+    upside_down = np.where(levels[:, [0]] > 0, 4 - levels[:, [0]], 0)
+    found = pair_regression(upside_down, same, [4], rising=[True])
+    assert found.weights[0][1] == pytest.approx(found.weights[0][3])
+    for seed in range(20):
+        few, of_few = _labelled(30, seed)
+        found = pair_regression(few, of_few, N_LEVELS, rising=[True, True, False])
+        assert all((np.diff(weight[1:]) >= 0.0).all() for weight in found.weights[:2])
 
 
 def test_a_comparator_left_out_has_no_weight():
     levels, same = _labelled(200)
-    found = pair_regression(levels, same, N_LEVELS, groups=["a", None, "b"], prior=PairWeights(WEIGHTS, 0.0))
+    found = pair_regression(levels, same, N_LEVELS, groups=["a", None, "b"])
     assert not found.weights[1].any()
     assert found.weights[2].any()
 
@@ -81,7 +78,7 @@ def test_missing_values_say_nothing_even_where_all_are_missing():
         ({"same": [False, False]}, "are non-matches; label some"),
         ({"groups": ["a"]}, "groups are"),
         ({"groups": [None, None]}, "not all of them None"),
-        ({"prior": PairWeights((np.zeros(3),), 0.0)}, "prior has weights"),
+        ({"rising": [True]}, "rising has 1 entries"),
         ({"rate": 0.0}, "rate is 0.0"),
     ],
 )

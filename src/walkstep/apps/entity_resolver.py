@@ -208,6 +208,8 @@ class EntityResolver(Estimator):
             comparators=self.comparators,
             blocking=self.blocking,
             templates=self.templates,
+            thorough=truth is not None,
+            of_clusters=truth is not None and self.n_epochs > 0,
         )
         prepared = model.prepare(used)
         held = self._constraints(frame, names, links)

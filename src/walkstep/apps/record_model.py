@@ -53,8 +53,14 @@ class RecordModel:
         comparators: Sequence[Comparator] | None = None,
         blocking: Blocking | None = None,
         templates: Sequence[PartitionTemplate] | None = None,
+        thorough: bool = False,
+        of_clusters: bool = True,
     ) -> "RecordModel":
-        """Choose what is not given by looking at a table."""
+        """Choose what is not given by looking at a table.
+
+        ``thorough`` compares in many ways, for weights from many labels; without ``of_clusters`` only pairs count,
+        for weights that do not come from a walk.
+        """
         for column in kinds or {}:
             if column not in frame.columns:
                 raise ValueError(f"kinds names column {column!r}; the table has {', '.join(frame.columns)}")
@@ -67,10 +73,11 @@ class RecordModel:
                 f"no column can be compared; the table has {told}. Add a column of names, texts, numbers or dates, "
                 "or say what one is with kinds={'column': 'text'}"
             )
-        chosen = tuple(default_comparators(used, frame) if comparators is None else comparators)
+        chosen = tuple(default_comparators(used, frame, thorough=thorough) if comparators is None else comparators)
         blocks = default_blocking(used) if blocking is None else blocking
-        known = tuple(default_templates(chosen, found)) if templates is None else tuple(templates)
-        return cls(found, chosen, blocks, known)
+        if templates is None:
+            templates = default_templates(chosen, found) if of_clusters else [Affinity()]
+        return cls(found, chosen, blocks, tuple(templates))
 
     @property
     def columns(self) -> list[str]:

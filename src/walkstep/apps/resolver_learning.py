@@ -19,7 +19,7 @@ from walkstep.learning.train import Epoch, Trainer
 from walkstep.worlds.link_constraints import LinkConstraints
 from walkstep.worlds.partition_signals import PartitionSignal, b_cubed, pair_accuracy, pair_f1
 
-N_PAIRS = 100_000
+N_PAIRS = 50_000
 """Pairs drawn from blocks to learn what comparators say."""
 SHIFTS = (0.0, 1.0, 2.0)
 """How much more than the regression says pairs are pulled together, in logarithms of odds."""
@@ -30,7 +30,7 @@ SHARE_MERGE_OF_SAMPLES = 0.02
 N_CALIBRATED = 500
 """Records whose samples a temperature is chosen by."""
 TEMPERATURES = (0.5, 1.0, 2.0)
-_MANY_PAIRS = 0.05  # the rate of a regression on many pairs
+_MANY_PAIRS = 0.3  # the rate of a regression on many pairs
 _SELDOM = 0.1  # comparators that have both values in fewer pairs than this say too little to learn from few labels
 
 
@@ -115,6 +115,10 @@ def _groups(prepared: PreparedRecords) -> list[str | None]:
     return [comparator.column for comparator in prepared.encoded.comparators]
 
 
+def _rising(prepared: PreparedRecords) -> list[bool]:
+    return [comparator.is_rising for comparator in prepared.encoded.comparators]
+
+
 def _sizes(prepared: PreparedRecords) -> list[int]:
     return prepared.encoded.comparisons.n_levels.tolist()
 
@@ -151,7 +155,7 @@ def _known_pairs(
 
 def _regressed(prepared: PreparedRecords, left: Any, right: Any, same: NDArray[np.bool_]) -> NDArray[np.float64]:
     levels = compare_pairs(prepared.encoded.comparisons, left, right)
-    found = pair_regression(levels, same, _sizes(prepared), groups=_groups(prepared), rate=_MANY_PAIRS)
+    found = pair_regression(levels, same, _sizes(prepared), rising=_rising(prepared), rate=_MANY_PAIRS, max_iter=200)
     return _laid_out(prepared, found.vector)
 
 

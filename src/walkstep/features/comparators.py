@@ -119,6 +119,11 @@ class Comparator:
         special = {"exact": 3, "missing": 4, "categories": 1 + len(self.categories) ** 2}
         return special.get(self.kind, 2 + len(self.thresholds))
 
+    @property
+    def is_rising(self) -> bool:
+        """Whether a higher level means more alike, from level 1 on."""
+        return self.kind not in ("missing", "categories", "signed_number")
+
     def level_names(self) -> tuple[str, ...]:
         """What each level means, for reports.
 

@@ -8,11 +8,14 @@ import polars as pl
 from walkstep.features.columns import number_column
 from walkstep.features.comparators import (
     Comparator,
+    containment,
     cosine,
     dates,
     edit,
     exact,
+    initials,
     jaccard,
+    jaro_winkler,
     lists,
     names,
     number,
@@ -20,11 +23,17 @@ from walkstep.features.comparators import (
 )
 
 _LONG_TEXT = 300  # letters beyond which edits say little that words do not, at ten times the cost
+_SELDOM = 0.3  # columns that a smaller share of records has are never compared thoroughly
 _IDENTIFIER = (0.6, 0.75, 0.85, 0.92, 1.0)
+_WORDS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
+_LETTERS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0)
+_BEGINNINGS = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0)
 _SHARES_OF_SPREAD = (-1.0, -0.3, -0.1, -0.03, 0.0)
 
 
-def default_comparators(kinds: Mapping[str, str], frame: pl.DataFrame | None = None) -> list[Comparator]:
+def default_comparators(
+    kinds: Mapping[str, str], frame: pl.DataFrame | None = None, *, thorough: bool = False
+) -> list[Comparator]:
     """What to compare two records on, where nobody says.
 
     Parameters
@@ -35,8 +44,10 @@ def default_comparators(kinds: Mapping[str, str], frame: pl.DataFrame | None = N
     frame : DataFrame, optional
         The table, for what depends on it: how far its numbers spread, how long its texts are.
 
-    Few are better than many: on citations whose truth is known, comparators of missing values, of letters in names and
-    of equal numbers made a regression on all others no better, and less sure.
+    thorough : bool
+        Compare texts and names in more ways, in many small steps. Weights that may only rise with likeness (see
+        `pair_regression`) can use them all where the entities of many records are known; with few labels or none,
+        few comparators are better.
 
     Examples
     --------
@@ -49,21 +60,42 @@ def default_comparators(kinds: Mapping[str, str], frame: pl.DataFrame | None = N
             raise ValueError(f"column {column!r} is of kind {kind!r}; choose from {list(_CHOICES)}")
         if frame is not None and column not in frame.columns:
             raise ValueError(f"the table has no column {column!r}; its columns are {frame.columns}")
-        chosen += _CHOICES[kind](column, None if frame is None else frame[column])
+        series = None if frame is None else frame[column]
+        is_thorough = thorough and (series is None or _share_present(series) >= _SELDOM)
+        chosen += (_THOROUGH if is_thorough and kind in _THOROUGH else _CHOICES)[kind](column, series)
     return chosen
 
 
 def _for_text(column: str, series: pl.Series | None) -> list[Comparator]:
     chosen = [jaccard(column), cosine(column)]
-    if series is None or (_mean_length(series) <= _LONG_TEXT):
+    if _is_short(series):
         chosen.append(edit(column))
     return chosen
+
+
+def _for_text_thoroughly(column: str, series: pl.Series | None) -> list[Comparator]:
+    chosen = [jaccard(column, _WORDS), containment(column, _WORDS), cosine(column, _WORDS)]
+    if _is_short(series):
+        chosen += [edit(column, _LETTERS), jaro_winkler(column, _BEGINNINGS)]
+    return chosen
+
+
+def _for_name_thoroughly(column: str, series: pl.Series | None) -> list[Comparator]:
+    return [names(column), initials(column), *_for_text_thoroughly(column, series)]
 
 
 def _for_number(column: str, series: pl.Series | None) -> list[Comparator]:
     if series is None:
         return [number(column)]
     return [number(column, _number_thresholds(series))]
+
+
+def _for_number_thoroughly(column: str, series: pl.Series | None) -> list[Comparator]:
+    chosen = _for_number(column, series)
+    if series is not None and series.dtype == pl.String:
+        # Written by hand, such as "pp. 322-331": more than the number that is read from it.
+        chosen += [jaccard(column, _WORDS), edit(column, _LETTERS)]
+    return chosen
 
 
 def _number_thresholds(series: pl.Series) -> tuple[float, ...]:
@@ -80,9 +112,13 @@ def _number_thresholds(series: pl.Series) -> tuple[float, ...]:
     return tuple(float(f"{share * spread:.2g}") for share in _SHARES_OF_SPREAD)
 
 
-def _mean_length(series: pl.Series) -> float:
-    mean = series.cast(pl.String).str.len_chars().mean()
-    return float(mean) if isinstance(mean, float) else 0.0
+def _share_present(series: pl.Series) -> float:
+    return 1.0 - series.null_count() / max(len(series), 1)
+
+
+def _is_short(series: pl.Series | None) -> bool:
+    mean = None if series is None else series.cast(pl.String).str.len_chars().mean()
+    return not isinstance(mean, float) or mean <= _LONG_TEXT
 
 
 _CHOICES: dict[str, Callable[[str, pl.Series | None], list[Comparator]]] = {
@@ -96,4 +132,9 @@ _CHOICES: dict[str, Callable[[str, pl.Series | None], list[Comparator]]] = {
     "vector": lambda column, _: [vectors(column)],
     "constant": lambda column, _: [],
     "key": lambda column, _: [],
+}
+_THOROUGH: dict[str, Callable[[str, pl.Series | None], list[Comparator]]] = {
+    "name": _for_name_thoroughly,
+    "text": _for_text_thoroughly,
+    "number": _for_number_thoroughly,
 }
