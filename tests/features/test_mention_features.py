@@ -89,6 +89,34 @@ def test_quotations_are_voices_of_their_own():
     assert levels_of(corpus, 0, 1)["quotations between"] == "missing"
 
 
+def test_who_stands_beside_a_verb_of_speaking_speaks_the_quotation():
+    corpus = gathered(document('" I know " , Ada said to Otto . " I do " ', [(1, 2), (5, 6), (8, 9), (11, 12)]))
+    assert mention_frame(corpus)["speech"].to_list() == [["0 0"], ["0 0", "0 1"], [], ["0 1"]]
+    assert levels_of(corpus, 0, 1)["speaks"] == levels_of(corpus, 1, 3)["speaks"] == "1e-06 or more"
+    assert levels_of(corpus, 0, 2)["speaks"] == "missing"
+
+
+def test_those_who_might_be_meant_instead_are_counted():
+    corpus = gathered(
+        document("so Mary met John and Emma , and she left", [(1, 2), (3, 4), (5, 6), (8, 9)], ["PER"] * 4)
+    )
+    assert levels_of(corpus, 2, 3)["of that type between"] == "-1 or more"
+    assert levels_of(corpus, 0, 3)["of that type between"] == "-3 to -2"
+    assert levels_of(corpus, 0, 3)["women between"] == "-2 to -1"
+    assert levels_of(corpus, 0, 3)["men between"] == "-1 or more"
+
+
+def test_cases_tell_a_subject_from_a_reflexive():
+    levels = levels_of(gathered(document("he saw himself", [(0, 1), (2, 3)])))
+    assert levels["cases"] == "subject, reflexive"
+
+
+def test_roles_are_guessed_where_nothing_is_parsed():
+    text = "Ada gave the mayor of Rome a map with Otto 's help"
+    corpus = gathered(document(text, [(0, 1), (2, 4), (5, 6), (9, 10)]))
+    assert mention_frame(corpus)["role"].to_list() == ["nsubj", "obj", "nmod", "nmod:poss"]
+
+
 def test_entity_types_that_were_never_seen_are_missing():
     features = MentionFeatures.fit(gathered(document("Ada left", [(0, 1)], ["PER"])))
     new = gathered(document("Ada met Quill", [(0, 1), (2, 3)], ["PER", "SHIP"]))

@@ -45,6 +45,26 @@ _FEMININE_WORDS = _set(
     "grandmother aunt niece sister daughter wife woman women girl girls nun widow actress waitress goddess "
     "empress mademoiselle frau"
 )
+_MASCULINE_NAMES = _set(
+    "john james william george charles henry thomas robert edward joseph richard david peter paul michael daniel "
+    "samuel frank fred frederick arthur harry jack tom bill bob jim joe sam dick ned will ben benjamin philip andrew "
+    "martin stephen steven mark luke matthew simon walter albert alfred ernest edmund edgar hugh hugo ralph oliver "
+    "roger francis patrick lewis louis isaac abraham jacob adam alexander alex anthony antony oscar victor gilbert "
+    "leonard lawrence nicholas nick christopher chris brian kevin gary eric donald kenneth jeff jeffrey scott gregory "
+    "larry jerry dennis douglas roy carl karl ryan jason justin tim timothy tony steve mike dave dan max leo otto "
+    "emil hans pierre jean juan carlos pedro antonio marco giovanni ivan boris vladimir muhammad mohammed ahmed ali "
+    "silas jonathan nathaniel nathan eugene rodney reginald cecil percy harold herbert howard stanley barack"
+)
+_FEMININE_NAMES = _set(
+    "mary anna anne ann elizabeth margaret jane emma emily alice sarah susan catherine katherine kate lucy helen ellen "
+    "julia maria martha rose ruth rachel rebecca laura clara charlotte caroline harriet fanny isabel isabella "
+    "eleanor florence edith ethel agnes amy annie bessie betty lizzie eliza louisa louise sophia sophie eva eve grace "
+    "hannah hester ida jenny jennifer jessica judith juliet kitty lydia lily mabel marian marianne marie marion "
+    "matilda maud may mildred minnie molly nancy nora olivia pauline peggy phoebe polly priscilla sally sophy stella "
+    "susanna sylvia theresa victoria virginia winifred barbara carol christine cynthia deborah diana dorothy "
+    "gloria joan karen kathleen kim linda lisa michelle nicole pamela patricia sandra sharon shirley teresa "
+    "hillary angela melissa amanda stephanie heather megan claire georgiana henrietta gertrude beatrice antonia"
+)
 # Their gender may be anyone's; everything else that has a type is no person.
 _ANY_GENDER_TYPES = _set("person per animal")
 _POSSESSIVES = _set("my your his her its our their thy whose")
@@ -172,11 +192,11 @@ def mention_type(words: Sequence[str], head: int, tags: Sequence[str] | None = N
 
 
 def guess_gender(words: Sequence[str], head: int, kind: str, entity_type: str = "") -> str:
-    """The gender that a pronoun, a title or the head noun tells; ``"neuter"`` for what is no person.
+    """The gender that a pronoun, a title, a given name or the head noun tells; ``"neuter"`` for what is no person.
 
     Examples
     --------
-    >>> guess_gender(["Mrs.", "Quill"], 1, "proper"), guess_gender(["Ada"], 0, "proper", "person")
+    >>> guess_gender(["Mrs.", "Quill"], 1, "proper"), guess_gender(["Quill"], 0, "proper", "person")
     ('feminine', 'unknown')
     """
     lower = words[head].lower()
@@ -196,6 +216,11 @@ def guess_gender(words: Sequence[str], head: int, kind: str, entity_type: str = 
         if word in _MASCULINE_WORDS:
             return "masculine"
         if word in _FEMININE_WORDS:
+            return "feminine"
+    if kind == "proper":
+        if told[0] in _MASCULINE_NAMES:
+            return "masculine"
+        if told[0] in _FEMININE_NAMES:
             return "feminine"
     return "unknown"
 

@@ -1,7 +1,9 @@
 """Mentions as a table, and what two of them are compared on: words, heads, kinds, agreement, distance, speakers."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +39,15 @@ _PRONOUNS = {
     "who": "who whom whose which what",
 }
 _PRONOUN_KIND = {word: kind for kind, words in _PRONOUNS.items() for word in words.split()}
+_CASES = {
+    "subject": "i we he she they thou who ye",
+    "object": "me us him them thee whom 'em",
+    "possessive": "my mine our ours his their theirs your yours its hers thy thine whose",
+    "reflexive": "myself ourselves himself herself itself themselves yourself yourselves thyself",
+}
+_CASE = {word: case for case, words in _CASES.items() for word in words.split()}
+CASES = ("noun", *_CASES, "any")
+"""The case of a pronoun where its form tells ("it" and "her" do not): two in one clause differ unless reflexive."""
 _BY_DETERMINER = {"none": "bare"} | {name: name for name in DETERMINERS if name != "none"}
 KINDS = ("proper", *(_BY_DETERMINER[name] for name in DETERMINERS), *_PRONOUNS)
 """What a mention is: a name, a noun by its determiner, or a pronoun by its person, gender and number."""
@@ -52,6 +63,20 @@ _BEING = _set("is was are were am be been being 's 're 'm became become")
 _OPENING, _CLOSING, _STRAIGHT = ("``", "“"), ("''", "”"), '"'
 _ROLES = ("nsubj", "obj", "iobj", "obl", "nmod", "nmod:poss", "appos", "compound", "conj", "root", "dep")
 _MOST_TYPES = 15
+_RIVALS = (-20, -10, -6, -4, -3, -2, -1)
+_GENITIVE = _set("'s ’s '")
+_OWNING = _set("my your his its our their thy whose")
+_OPENERS = _set("and but that if when while as because for though although than who which where so or then")
+_PREPOSITIONS = _set(
+    "in on at by from with to into about between among under over against through during without within near behind "
+    "before after upon like around beyond across toward towards beside above below along"
+)
+_SPEAKING = _set(
+    "said says say asked asks replied replies answered cried exclaimed muttered murmured whispered shouted observed "
+    "remarked returned continued added inquired enquired repeated began demanded declared called thought rejoined "
+    "responded responds told suggested screamed growled laughed sighed echoed explained interrupted"
+)
+_CLOSE = 6  # words between a quotation and the verb that tells whose it is
 
 
 def mention_frame(documents: MentionDocuments) -> pl.DataFrame:
@@ -75,6 +100,7 @@ def mention_frame(documents: MentionDocuments) -> pl.DataFrame:
     document = documents.document_of_mention
     quotation = _quotations(documents)[documents.start]
     relation = documents.columns.get("relation")
+    so_far = _so_far(documents, is_noun)
     voices = [
         f"{d} {speaker or f'quotation {q}'}"
         for d, speaker, q in zip(document.tolist(), documents.speaker, quotation.tolist(), strict=True)
@@ -95,9 +121,15 @@ def mention_frame(documents: MentionDocuments) -> pl.DataFrame:
             "number": [NUMBERS[n] if n else None for n in documents.number],
             "voice": voices,
             "quotation": pl.Series([q if q >= 0 else None for q in quotation.tolist()], dtype=pl.Float64),
-            "role": [None] * documents.n_mentions
+            "role": _guessed_roles(documents)
             if relation is None
             else [_role(relation[t]) for t in documents.head_token.tolist()],
+            "case": [
+                "noun" if noun else _CASE.get(text.lower(), "any")
+                for noun, text in zip(is_noun, documents.text, strict=True)
+            ],
+            "speech": _speech(documents, quotation),
+            **so_far,
             "sentence": documents.sentence.astype(np.float64),
             "order": np.arange(documents.n_mentions, dtype=np.float64),
             "place": [[str(t) for t in range(a, b)] for a, b in zip(documents.start, documents.end, strict=True)],
@@ -110,6 +142,7 @@ def mention_frame(documents: MentionDocuments) -> pl.DataFrame:
             "number": pl.String,
             "role": pl.String,
             "apposition": pl.List(pl.String),
+            "speech": pl.List(pl.String),
             "copula": pl.List(pl.String),
             "place": pl.List(pl.String),
         },
@@ -143,6 +176,12 @@ def mention_comparators() -> list[Comparator]:
         number("sentence", (-30, -15, -8, -5, -3, -2, -1, 0), name="sentences between"),
         number("order", (-200, -100, -50, -25, -12, -6, -4, -3, -2, -1), name="mentions between"),
         number("quotation", (-4, -3, -2, -1, 0), name="quotations between"),
+        categories("case", CASES, name="cases"),
+        number("of_type", _RIVALS, name="of that type between"),
+        number("noun_of_type", _RIVALS, name="nouns of that type between"),
+        number("masculine", _RIVALS, name="men between"),
+        number("feminine", _RIVALS, name="women between"),
+        lists("speech", near, name="speaks"),
         lists("place", (1e-6, 0.5), name="nested"),
         lists("apposition", near, name="apposition"),
         lists("copula", near, name="copula"),
@@ -170,6 +209,15 @@ CONJUNCTIONS: tuple[tuple[str, ...], ...] = (
     ("same head", "which has modifiers", "modifiers in common"),
     ("same head", "sentences between", "mention types"),
     ("same type", "genders", "sentences between"),
+    ("kinds", "speaks"),
+    ("kinds", "of that type between"),
+    ("kinds", "nouns of that type between"),
+    ("kinds", "men between"),
+    ("kinds", "women between"),
+    ("cases", "genders", "sentences between"),
+    ("cases", "numbers", "sentences between"),
+    ("mention types", "roles", "sentences between"),
+    ("same head", "nouns of that type between", "mention types"),
 )
 """Comparators of `mention_comparators` whose levels are worth a weight together."""
 
@@ -282,6 +330,69 @@ def _role(relation: str) -> str:
         if name in _ROLES:
             return name
     return "dep"
+
+
+def _guessed_roles(documents: MentionDocuments) -> list[str]:
+    """Without dependencies: what follows a preposition or "of", what opens a clause, what stands behind a verb."""
+    roles = []
+    begins = documents.start - documents.position
+    ends = documents.sentence_ptr[np.searchsorted(documents.sentence_ptr, begins, side="right")]
+    for start, end, first, last in zip(documents.start.tolist(), documents.end.tolist(), begins, ends, strict=True):
+        before = documents.tokens[start - 1].lower() if start > first else ""
+        after = documents.tokens[end].lower() if end < last else ""
+        if after in _GENITIVE or documents.tokens[start].lower() in _OWNING:
+            roles.append("nmod:poss")
+        elif before == "of":
+            roles.append("nmod")
+        elif before in _PREPOSITIONS:
+            roles.append("obl")
+        elif not before or before in _OPENERS or not before[:1].isalnum():
+            roles.append("nsubj")
+        else:
+            roles.append("obj")
+    return roles
+
+
+def _so_far(documents: MentionDocuments, is_noun: Sequence[bool]) -> dict[str, list[float]]:
+    """How many mentions that might be meant instead came before: of the same type, and men and women."""
+    counts: dict[str, list[float]] = {name: [] for name in ("of_type", "noun_of_type", "masculine", "feminine")}
+    genders = [GENDERS[g] for g in documents.gender]
+    for first, last in zip(documents.document_ptr[:-1].tolist(), documents.document_ptr[1:].tolist(), strict=True):
+        of_type: Counter[str] = Counter()
+        nouns: Counter[str] = Counter()
+        masculine = feminine = 0
+        for m in range(first, last):
+            kind = documents.entity_type[m]
+            for name, count in zip(counts, (of_type[kind], nouns[kind], masculine, feminine), strict=True):
+                counts[name].append(float(count))
+            of_type[kind] += 1
+            nouns[kind] += is_noun[m]
+            masculine += is_noun[m] and genders[m] in ("unknown", "masculine")
+            feminine += is_noun[m] and genders[m] in ("unknown", "feminine")
+    return counts
+
+
+def _speech(documents: MentionDocuments, quotation_of_mention: NDArray[np.int64]) -> list[list[str]]:
+    """The quotations that a mention speaks, by its place beside a verb of speaking; "I" speaks the one it stands in."""
+    spoken: list[list[str]] = [[] for _ in range(documents.n_mentions)]
+    quotation = _quotations(documents)
+    begins = {start: m for m, start in reversed(list(enumerate(documents.start.tolist())))}
+    ends = {end: m for m, end in reversed(list(enumerate(documents.end.tolist())))}
+    document = documents.document_of_mention.tolist()
+    bounds = documents.sentence_ptr[documents.document_sentence_ptr].tolist()
+    for first, last in pairwise(bounds):
+        for t in range(first, last):
+            if quotation[t] >= 0 or documents.tokens[t].lower() not in _SPEAKING:
+                continue
+            m = ends.get(t, begins.get(t + 1) if t + 1 < last else None) if t > first else None
+            if m is None:
+                continue
+            near = quotation[max(first, t - _CLOSE) : min(last, t + _CLOSE)]
+            spoken[m] += [f"{document[m]} {q}" for q in np.unique(near[near >= 0]).tolist()]
+    for m, q in enumerate(quotation_of_mention.tolist()):
+        if q >= 0 and _PRONOUN_KIND.get(documents.text[m].lower()) == "I":
+            spoken[m].append(f"{document[m]} {q}")
+    return spoken
 
 
 def _quotations(documents: MentionDocuments) -> NDArray[np.int64]:
