@@ -171,6 +171,22 @@ def test_each_epoch_can_begin_at_the_truth():
     assert_counted(trainer._shards[0].world, toy_of((Affinity(), Size())))
 
 
+@pytest.mark.parametrize("learner", ["samplerank", "samplerank-svm"])
+def test_each_epoch_can_begin_with_every_mention_alone(learner):
+    trainer = Trainer(
+        world_of((Affinity(), Size())), learner=learner, sampler="metropolis", n_sweeps=1e-9, reset="apart", rng=0
+    )
+    for _ in range(2):
+        trainer.epoch()
+        assert len(np.unique(trainer._shards[0].world.values)) >= N - 1  # a single step was made from there
+    assert_counted(trainer._shards[0].world, toy_of((Affinity(), Size())))
+
+
+def test_a_place_to_begin_that_is_not_known_is_named():
+    with pytest.raises(ValueError, match="reset is 'home'"):
+        Trainer(world_of(), sampler="metropolis", reset="home")
+
+
 def test_the_same_seed_trains_the_same_weights():
     one, other = (
         train(world_of(proposer=mixed()), sampler="metropolis", n_sweeps=10, n_epochs=2, rng=5).weights for _ in "ab"

@@ -17,7 +17,7 @@ from walkstep.learning.steps import AROW, MIRA, StepRule, WeightState, step_rule
 from walkstep.learning.walk import Learner, Tally, empty_tally, learn, learner_row
 from walkstep.worlds.base import verbs_of
 from walkstep.worlds.labels import LabelWorld, goal_of
-from walkstep.worlds.partition import PartitionWorld, at_truth
+from walkstep.worlds.partition import PartitionWorld, at_assignment, at_truth
 from walkstep.worlds.proposers import max_sites
 from walkstep.worlds.randomness import Seed, as_generator, stream
 from walkstep.worlds.sparse import SparseVector, sparse_vector
@@ -80,8 +80,9 @@ class Trainer:
         Whether the result is the average of the weights over all steps.
     shuffle : bool
         Whether documents are visited in a fresh random order each epoch (in blocks, where there are many).
-    reset : bool
-        Whether each epoch begins at the truth, for partitions; by default the walk goes on from where it was.
+    reset : bool or "apart"
+        For partitions, whether each epoch begins at the truth, or with every mention alone ("apart"); by default
+        the walk goes on from where it was.
     n_threads : int
         Documents are dealt to so many shards that walk side by side; their weights are mixed after each
         epoch (iterative parameter mixing, McDonald et al., 2010). The result depends on the number, never on timing.
@@ -108,7 +109,7 @@ class Trainer:
         n_sweeps: float = 1.0,
         average: bool = True,
         shuffle: bool = True,
-        reset: bool = False,
+        reset: bool | str = False,
         n_threads: int = 1,
         weights: NDArray[np.float64] | None = None,
         goal: Any = None,
@@ -132,6 +133,8 @@ class Trainer:
             raise ValueError("share and width are for sampler='metropolis'; Gibbs looks at every factor of a site")
         if reset and not isinstance(world, PartitionWorld):
             raise ValueError("reset is for partition worlds")
+        if reset not in (True, False, "apart"):
+            raise ValueError(f"reset is {reset!r}; choose True (to the truth), 'apart' or False")
         self.n_sweeps, self.average, self.shuffle, self.reset = float(n_sweeps), average, shuffle, reset
         if isinstance(world, LabelWorld):
             n_documents, n_weights = len(world.document_ptr) - 1, world.graph.n_weights
@@ -143,7 +146,7 @@ class Trainer:
             _check_world(world, world, self.learner, sampler, np.zeros(n_weights))
             if self.learner.restart > 0:
                 world = world._replace(journal=np.zeros(len(world.truth) * self.learner.restart, np.int64))
-            if self.learner.truth or reset:
+            if self.learner.truth or reset is True:
                 _check_whole_truth(world)
                 goal = at_truth(world)._replace(journal=np.zeros(0, np.int64))
                 world = at_truth(world) if self.learner.restart > 0 else world
@@ -171,7 +174,10 @@ class Trainer:
         began = time.perf_counter()
         if self.reset:
             for shard in self._shards:
-                shard.world = at_truth(shard.world)
+                if self.reset == "apart":
+                    shard.world = at_assignment(shard.world, np.arange(len(shard.world.truth)))
+                else:
+                    shard.world = at_truth(shard.world)
         orders = [_in_shuffled_blocks(part, self._rng) if self.shuffle else part for part in self._parts]
         streams = [stream(child) for child in self._rng.spawn(len(self._shards))]
         if len(self._shards) == 1:
