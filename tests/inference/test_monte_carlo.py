@@ -52,9 +52,13 @@ def estimates(world, transition, move, weights, phi, rng, sizes, orders, out):
     here = refer(world)
     for i in range(len(out)):
         out[i] = estimate(transition, here, move, weights, phi, rng)
-        sizes[i] = transition.drawn[0]
-        for k in range(sizes[i]):
+        drawn = transition.drawn
+        sizes[i] = drawn[0, 0] + drawn[1, 0]
+        # In the order of drawing, each side by itself: the places that exchanges went to.
+        for k in range(drawn[0, 0]):
             orders[i, k] = transition.order[k]
+        for k in range(drawn[1, 0]):
+            orders[i, drawn[0, 0] + k] = transition.order[drawn[0, 1] + k]
     _put_back(transition)
 
 
@@ -115,10 +119,10 @@ def drawn(world, move, weights, n_draws, **settings):
 @pytest.mark.parametrize("share", [0.01, 0.3, 0.6])
 def test_a_share_of_the_factors_is_drawn_without_replacement_and_without_bias(name, share):
     world, move, weights = priced(name)
-    out, sizes, orders, scores, exact, transition = drawn(world, move, weights, 4000, share=share)
+    out, sizes, orders, scores, exact, transition = drawn(world, move, weights, 4000, share=share, by_side=False)
     n = len(scores)
     assert scores.sum() == pytest.approx(exact)
-    assert set(sizes.tolist()) == {max(1, round(share * n))}
+    assert set(sizes.tolist()) == {max(1, int(share * n))}
     assert transition.examined[0] == sizes.sum()
     assert transition.order.tolist() == list(range(500))
     for estimated, size, order in zip(out[:300], sizes, orders, strict=False):
@@ -131,6 +135,46 @@ def test_a_share_of_the_factors_is_drawn_without_replacement_and_without_bias(na
     size = sizes[0]
     spread = n**2 * scores.var(ddof=1) / size * (n - size) / n
     assert out.var() == pytest.approx(spread, rel=0.15)
+
+
+@pytest.mark.parametrize("share", [0.01, 0.3, 0.6])
+def test_either_side_of_a_move_is_drawn_from_in_proportion_and_without_bias(share):
+    world, move, weights = priced("one mention")
+    out, sizes, orders, scores, exact, transition = drawn(world, move, weights, 4000, share=share)
+    n, n_left = len(scores), 3  # mention 1 leaves three others behind
+    size = max(2, int(share * n))
+    assert set(sizes.tolist()) == {size}
+    assert transition.examined[0] == sizes.sum()
+    assert transition.order.tolist() == list(range(500))
+    left, other = scores[:n_left], scores[n_left:]
+    of_left = int((orders[0, :size] < n_left).sum())
+    assert 1 <= of_left < size
+    assert abs(of_left / n_left - (size - of_left) / len(other)) <= 1 / n_left
+    for estimated, order in zip(out[:300], orders, strict=False):
+        seen_left, seen_other = order[:of_left], order[of_left:size]
+        assert len(set(order[:size].tolist())) == size
+        assert seen_left.max() < n_left <= seen_other.min()
+        assert estimated == pytest.approx(n_left * scores[seen_left].mean() + len(other) * scores[seen_other].mean())
+    assert abs(out.mean() - exact) < 5 * out.std() / np.sqrt(len(out))
+    # Variances of means drawn without replacement from either side, added up.
+    spread = 0.0
+    for part, seen in ((left, of_left), (other, size - of_left)):
+        spread += len(part) ** 2 * part.var(ddof=1) / seen * (len(part) - seen) / len(part)
+    assert out.var() == pytest.approx(spread, rel=0.15)
+
+
+def test_a_sample_by_sides_always_looks_at_both():
+    world, move, weights = priced("one mention")
+    _, _, orders, _, _, _ = drawn(world, move, weights, 200, share=0.01)
+    assert (orders[:, 0] < 3).all()
+    assert (orders[:, 1] >= 3).all()
+
+
+def test_a_move_that_leaves_nothing_behind_has_one_side():
+    world, move, weights = priced("merge")
+    sizes, orders = drawn(world, move, weights, 200, share=0.01)[1:3]
+    assert set(sizes.tolist()) == {1}
+    assert len(set(orders[:, 0].tolist())) > 5
 
 
 def naive_size(scores, n, width):
@@ -146,7 +190,7 @@ def naive_size(scores, n, width):
 @pytest.mark.parametrize("width", [0.2, 1.0, 3.0])
 def test_factors_are_drawn_until_the_confidence_interval_is_narrow(name, width):
     world, move, weights = priced(name)
-    out, sizes, orders, scores, exact, transition = drawn(world, move, weights, 300, width=width)
+    out, sizes, orders, scores, exact, transition = drawn(world, move, weights, 300, width=width, by_side=False)
     n = len(scores)
     everything = np.arange(n)
     for estimated, size, order in zip(out, sizes, orders, strict=True):
@@ -157,6 +201,17 @@ def test_factors_are_drawn_until_the_confidence_interval_is_narrow(name, width):
         if size == n:
             assert estimated == pytest.approx(exact)
     assert transition.examined[0] == sizes.sum()
+
+
+def test_a_width_ends_a_draw_by_sides_too():
+    world, move, weights = priced("one mention")
+    n_seen = {}
+    for width in (0.0, 0.5, 100.0):
+        out, sizes, _, scores, exact, _ = drawn(world, move, weights, 300, width=width)
+        n_seen[width] = sizes.mean() or len(scores)
+        np.testing.assert_allclose(out[sizes == len(scores)], exact)
+    assert n_seen[100.0] == 2
+    assert 2 < n_seen[0.5] <= n_seen[0.0] == len(scores)
 
 
 def test_the_width_of_the_interval_by_hand():

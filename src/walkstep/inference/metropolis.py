@@ -56,6 +56,7 @@ def metropolis(
     look: Any = None,
     share: float | None = None,
     width: float | None = None,
+    by_side: bool = True,
     max_factors: int | None = None,
 ) -> Sampler:
     """Walk through a world, taking a move with probability min(1, exp(delta / T) q(back) / q(there)).
@@ -77,7 +78,7 @@ def metropolis(
         Moves in one step; by default one for each variable, and 1000 in worlds that are not over labels.
     look : callable, optional
         ``(world) -> array``, what a draw keeps of it; by default its ``values``.
-    share, width : float, optional
+    share, width, by_side : optional
         Price moves by a sample of the factors they touch (Monte Carlo MCMC; see `monte_carlo_transition`), and
         count them. A ``share`` of 1 looks at all and counts. Given to a step, a share counts for that step alone.
     max_factors : int, optional
@@ -140,7 +141,8 @@ def metropolis(
     def init(values=None):
         transition: Any = metropolis_transition(temperature)
         if is_sampled:
-            transition = monte_carlo_transition(max_factors or 0, temperature, share=1.0 if share is None else share)
+            of_all = 1.0 if share is None else share
+            transition = monte_carlo_transition(max_factors or 0, temperature, share=of_all, by_side=by_side)
         own = own_arrays(template)
         if isinstance(template, PartitionWorld):
             own = own if values is None else at_assignment(own, values)

@@ -19,6 +19,7 @@ VERBS = {
     "enter": "(world, document) -> int: turn to one document; how many sites a sweep over it visits",
     "propose": "(world, rng) -> (move, float): a move, and log q(back) - log q(there)",
     "n_factors": "(world, move) -> int: how many factors the move touches",
+    "n_leaving": "(world, move) -> int: how many of them, the first ones, are about what the move leaves behind",
     "factor": "(world, move, k, phi): add the k-th touched factor's change of statistics to phi",
     "factor_score": "(world, move, k, weights, phi) -> float: the k-th touched factor's change of score",
     "forbids": "(world, move) -> bool: whether the move leads to a world that hard constraints forbid",
@@ -44,8 +45,8 @@ def register(world: type, **verbs: Callable) -> None:
     **verbs : callable
         One function for each verb, taking what `VERBS` says. ``difference``, ``delta`` and ``factor_score`` may
         be left out: they are then made from ``n_factors`` and ``factor``. A world without ``forbids`` forbids
-        nothing. Learners that compare with the truth need ``retrace``, ``restart`` and ``is_silent``; plain walks
-        do not.
+        nothing; one without ``n_leaving`` does not tell the sides of a move apart. Learners that compare with the
+        truth need ``retrace``, ``restart`` and ``is_silent``; plain walks do not.
     """
     for name in verbs:
         if name not in VERBS:
@@ -92,6 +93,11 @@ def propose(world, rng):
 def n_factors(world, move):
     """How many factors the move touches."""
     return _verb(type(world), "n_factors")(world, move)
+
+
+def n_leaving(world, move):
+    """How many of the touched factors, the first ones, are about what the move leaves behind."""
+    return _verb(type(world), "n_leaving")(world, move)
 
 
 def factor(world, move, k, phi):
@@ -160,6 +166,12 @@ def _propose(world, rng):
 def _n_factors(world, move):
     f = _verb(class_of(world), "n_factors")
     return lambda world, move: f(world, move)
+
+
+@overload(n_leaving, jit_options=INLINE)
+def _n_leaving(world, move):
+    f = verbs_of(class_of(world)).get("n_leaving")
+    return (lambda world, move: 0) if f is None else (lambda world, move: f(world, move))
 
 
 @overload(factor, jit_options=INLINE)

@@ -334,17 +334,20 @@ def _n_factors(world, move):
     return n_pairs + 2 * len(world.model.kind) + len(world.model.spread_column)
 
 
+def _n_leaving(world, move):
+    return np.int64(move.n) * (world.clusters.size[move.source] - move.n)
+
+
 @compiled(inline=True)
 def _pair(world, move, k):
-    """The k-th pair that a move makes or breaks: the one that moves, the one that does not, and +1 or -1."""
+    """The k-th pair that a move breaks or makes: the one that moves, the one that does not, and -1 or +1."""
     held = world.clusters
-    rest = held.size[move.source] - move.n
-    around = rest + held.size[move.target]
-    m = member(held, move.source, rest + k // around)
-    i = k % around
-    if i < rest:
-        return m, member(held, move.source, i), -1.0
-    return m, member(held, move.target, i - rest), 1.0
+    rest, n_target = held.size[move.source] - move.n, held.size[move.target]
+    n_broken = np.int64(move.n) * rest
+    if k < n_broken:
+        return member(held, move.source, rest + k // rest), member(held, move.source, k % rest), -1.0
+    k -= n_broken
+    return member(held, move.source, rest + k // n_target), member(held, move.target, k % n_target), 1.0
 
 
 @compiled(inline=True)
@@ -594,6 +597,7 @@ register(
     enter=_enter,
     propose=_propose,
     n_factors=_n_factors,
+    n_leaving=_n_leaving,
     factor=_factor,
     factor_score=_factor_score,
     difference=_difference,
