@@ -9,8 +9,18 @@ from walkstep.data.records import truth_codes
 from walkstep.evaluation.clusters import b_cubed
 from walkstep.inference.annealing import constant
 from walkstep.reproduce import montecarlo_table1, montecarlo_table2
-from walkstep.reproduce.montecarlo_table1 import Climb, Setting, climb, settings, table
-from walkstep.reproduce.montecarlo_table2 import author_world, race, some_blocks
+from walkstep.features.comparisons import compare_pairs
+from walkstep.reproduce.montecarlo_table1 import (
+    Climb,
+    Setting,
+    best_constant,
+    climb,
+    scores_of_pairs,
+    settings,
+    table,
+)
+from walkstep.reproduce.montecarlo_table2 import author_world, learned, race, some_blocks
+from walkstep.worlds.partition import at_assignment, partition_score
 
 EXACT = Setting(1.0, None, 1.0)
 TENTH = Setting(0.1, None, 7.29)
@@ -28,18 +38,20 @@ def mentions() -> pl.DataFrame:
 def walked(mentions: pl.DataFrame, setting: Setting, target: float) -> Climb:
     truth = truth_codes(mentions, "entity")
     world = author_world(mentions, truth)
-    weights = np.concatenate([np.linspace(-1.0, 1.0, n) for n in world.pairs.comparisons.n_levels])
+    weights = np.zeros(world.model.n_weights)
+    for at, n in zip(world.model.pair_offset, world.pairs.comparisons.n_levels, strict=True):
+        weights[at : at + n] = np.linspace(-1.0, 1.0, n)
     return climb(
         world,
         weights,
         setting,
-        lambda values: b_cubed(values, truth).f1,
+        [lambda values: b_cubed(values, truth).f1],
         target=target,
         n_moves=500,
         max_moves=5000,
         schedule=constant(0.1),
         seed=0,
-    )
+    )[0]
 
 
 def test_a_climb_ends_at_the_first_look_that_sees_the_target(mentions: pl.DataFrame):
@@ -74,7 +86,27 @@ def test_speed_ups_are_factors_of_the_baseline_over_those_of_a_setting():
     assert "1 of 2" in lines[2]["note"]
 
 
+def test_scores_of_pairs_are_those_of_partitions(mentions: pl.DataFrame):
+    few = mentions.head(40)
+    world = author_world(few, truth_codes(few, "entity"))
+    weights = np.random.default_rng(0).normal(size=world.model.n_weights)
+    one, other = np.triu_indices(len(few), 1)
+    scores = scores_of_pairs(world.model, weights, compare_pairs(world.pairs.comparisons, one, other))
+    together = at_assignment(world, np.zeros(len(few), int))
+    assert scores.sum() == pytest.approx(partition_score(together, weights))
+
+
+def test_the_best_constant_keeps_true_pairs_above_nought():
+    rng = np.random.default_rng(0)
+    same = rng.random(500) < 0.1
+    score = np.where(same, 7.0, 2.0) + rng.uniform(-1.0, 1.0, 500)
+    constant, size = best_constant(score, same)
+    assert ((score + constant > 0) == same).all()
+    assert size == pytest.approx(np.abs(score + constant).mean())
+
+
 def test_settings_are_named_as_in_the_paper():
+    assert Setting(0.1, None, None, by_side=False).name == "p = 0.1, sides alike"
     assert [s.name for s in settings({1.0: 1.0}, {1e-5: 0.96, 20.0: 6.9})] == ["p = 1", "i = 1e-05", "i = 20"]
 
 
@@ -88,9 +120,13 @@ def test_a_sample_of_blocks_holds_them_whole(mentions: pl.DataFrame):
 
 def test_a_race_of_authors_reports_every_setting(mentions: pl.DataFrame, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(montecarlo_table2, "_MAX_SWEEPS", 3)
-    lines, _ = race(mentions, "tiny", seed=0, quick=True, say=lambda text: None)
+    said: list[str] = []
+    weights = learned(mentions, seed=0, quick=True)
+    names = ("p = 1", "p = 0.1", "i = 100")
+    lines, _ = race(mentions, "tiny", weights, seed=0, names=names, say=said.append)
     assert [line["row"] for line in lines[:3]] == ["tiny, p = 1", "tiny, p = 0.1", "tiny, i = 100"]
     assert all(line["note"] for line in lines[:3])
+    assert len(said) >= 1 + len(names)
 
 
 def test_modules_are_named_for_their_reproductions():
