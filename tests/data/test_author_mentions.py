@@ -78,7 +78,7 @@ def test_sizes_are_those_of_a_bibliography(mentions):
 
 
 def test_papers_an_author_are_as_unequal_as_in_a_real_bibliography():
-    """Of the ACL Anthology: half the mentions are of names with at most 9 papers, a tenth of names with more than 80."""
+    """In the ACL Anthology half the mentions are of names with up to 9 papers, a tenth of names with more than 80."""
     mentions = generate_author_mentions(300_000, seed=0)
     size = mentions.select(pl.len().over("entity")).to_series()
     assert 6 <= size.quantile(0.5) <= 12

@@ -7,9 +7,9 @@ import pytest
 from walkstep.data.author_mentions import generate_author_mentions
 from walkstep.data.records import truth_codes
 from walkstep.evaluation.clusters import b_cubed
+from walkstep.features.comparisons import compare_pairs
 from walkstep.inference.annealing import constant
 from walkstep.reproduce import montecarlo_table1, montecarlo_table2
-from walkstep.features.comparisons import compare_pairs
 from walkstep.reproduce.montecarlo_table1 import (
     Climb,
     Setting,
