@@ -17,7 +17,7 @@ SHARE_ALLOWED, LOSS_ALLOWED = 0.05, 0.005
 
 def run(quick: bool) -> list[Record]:
     """CPU-seconds and B³ F1 of both, with no samples of the posterior and with the usual hundred."""
-    n_papers = 400 if quick else 4000
+    n_papers = 400 if quick else 1000
     bars = []
     for n_samples, ending in ((0, ""), (100, "-with-samples")):
         found = measure_in_subprocess("benchmarks.bench_update", "both", n_papers=n_papers, n_samples=n_samples)

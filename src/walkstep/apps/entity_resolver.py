@@ -31,6 +31,7 @@ from walkstep.features.comparators import Comparator
 from walkstep.inference.consensus import consensus
 from walkstep.inference.pair_posterior import sample_partitions
 from walkstep.inference.partition_search import coarse_to_fine, search
+from walkstep.inference.partition_update import add_mentions, carry_on
 from walkstep.model.partition_templates import PartitionTemplate
 from walkstep.worlds.link_constraints import LinkConstraints, link_constraints
 from walkstep.worlds.randomness import as_generator
@@ -261,7 +262,7 @@ class EntityResolver(Estimator):
         names = self._ids(frame, clean if more else None)
         prepared = self.model_.prepare(self._features(frame, None))
         held = self._constraints(frame, names, links, clean)
-        return self._answer(frame, names, prepared, held, None, None)
+        return self._answer(frame, names, prepared, held, None)
 
     def predict(self, records: Any) -> NDArray[np.int64]:
         """The entity of each record, as a number; `resolve` says more."""
@@ -284,7 +285,7 @@ class EntityResolver(Estimator):
         names = self._ids(frame)
         prepared = result.prepared.extend(self._features(new, None))
         held = self._constraints(frame, names, links)
-        return self._answer(frame, names, prepared, held, result, len(result.ids))
+        return self._answer(frame, names, prepared, held, result)
 
     def _answer(
         self,
@@ -293,36 +294,37 @@ class EntityResolver(Estimator):
         prepared: PreparedRecords,
         held: LinkConstraints | None,
         before: Resolution | None,
-        n_before: int | None,
     ) -> Resolution:
         generator = as_generator(self.random_state)
         n = prepared.n_records
+        shares = None if self.coarse is None else coarse_to_fine(self.coarse)
         start = np.arange(n, dtype=np.int64)
-        focus = None
-        if before is not None and n_before is not None:
-            start = np.concatenate([_as_places(before.assignment), np.arange(n_before, n)])
-            focus = _touched(prepared, n_before)
+        if before is not None:
+            start = np.concatenate([_as_places(before.assignment), start[len(before.ids) :]])
         world = prepared.world(assignment=start, constraints=held, guide=self.weights_)
-        found = search(
-            world,
-            self.weights_,
-            n_moves=None if self.moves is None else max(1, int(self.moves * (n if focus is None else len(focus)))),
-            shares=None if self.coarse is None else coarse_to_fine(self.coarse),
-            rng=generator,
-            focus=focus,
-        )
+        n_placed = n if before is None else n - len(before.ids)
+        n_moves = None if self.moves is None else max(1, int(self.moves * n_placed))
+        if before is None:
+            found = search(world, self.weights_, n_moves=n_moves, shares=shares, rng=generator)
+        else:
+            found = add_mentions(world, self.weights_, len(before.ids), n_moves=n_moves, shares=shares, rng=generator)
         answer, samples = found.assignment, None
         if self.n_samples and not found.interrupted:
             standing = prepared.world(
                 assignment=answer, constraints=held, guide=self.weights_, share_merge=SHARE_MERGE_OF_SAMPLES
             )
-            samples = sample_partitions(
-                standing,
-                self.weights_,
-                n_samples=self.n_samples,
-                temperature=self.temperature_,
-                rng=generator,
-            )
+            if before is not None and before.samples is not None:
+                samples = carry_on(
+                    standing, self.weights_, before.samples, temperature=self.temperature_, rng=generator
+                )
+            else:
+                samples = sample_partitions(
+                    standing,
+                    self.weights_,
+                    n_samples=self.n_samples,
+                    temperature=self.temperature_,
+                    rng=generator,
+                )
             if self.decision == "consensus" and before is None:
                 answer = consensus(samples, [answer]).assignment
         assignment = np.asarray(answer, dtype=np.int64)
@@ -468,22 +470,3 @@ def _kept_names(before: NDArray[np.int64], after: NDArray[np.int64]) -> NDArray[
     values, inverse = np.unique(after, return_inverse=True)
     kept[:] = np.array([names[int(v)] for v in values])[inverse]
     return kept
-
-
-def _touched(prepared: PreparedRecords, n_before: int) -> NDArray[np.int32]:
-    """New records, and the old ones that share a block with them."""
-    blocks = prepared.index.blocks
-    new = np.arange(n_before, prepared.n_records)
-    first, last = blocks.record_ptr[new], blocks.record_ptr[new + 1]
-    touched = np.unique(blocks.record_blocks[_ranges(first, last)])
-    near = np.unique(blocks.block_members[_ranges(blocks.block_ptr[touched], blocks.block_ptr[touched + 1])])
-    return np.union1d(near, new).astype(np.int32)
-
-
-def _ranges(first: NDArray[np.integer], last: NDArray[np.integer]) -> NDArray[np.int64]:
-    """All numbers of several ranges, one after the other."""
-    lengths = last - first
-    if lengths.sum() == 0:
-        return np.zeros(0, np.int64)
-    starts = np.repeat(first - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths)
-    return starts + np.arange(int(lengths.sum()))
