@@ -327,3 +327,22 @@ def test_defaults_follow_the_kinds_and_the_table():
     prices = pl.DataFrame({"price": [0.5, 3.25, 8.0, 100.0]})
     assert default_comparators({"price": "number"}, prices)[0].thresholds == (-28.0, -8.5, -2.8, -0.85, 0.0)
     assert [one.kind for one in default_comparators({"doi": "identifier", "k": "constant"})] == ["edit"]
+
+
+def test_thorough_defaults_compare_what_is_common_in_more_ways():
+    frame = pl.DataFrame(
+        {
+            "title": ["a walk", "a step", "walks", "steps"],
+            "pages": ["pp. 3-9", "3--9", None, "10-12"],
+            "year": [1990, 1991, 1992, 1992],
+            "note": [None, None, None, "to appear"],
+        }
+    )
+    kinds = {"title": "text", "pages": "number", "year": "number", "note": "text"}
+    few, many = default_comparators(kinds, frame), default_comparators(kinds, frame, thorough=True)
+    ways = {column: [one.kind for one in many if one.column == column] for column in kinds}
+    assert ways["title"] == ["jaccard", "containment", "cosine", "edit", "jaro_winkler"]
+    assert ways["pages"] == ["number", "jaccard", "edit"]  # written as text
+    assert ways["year"] == ["number"]
+    assert ways["note"] == [one.kind for one in few if one.column == "note"]  # hardly ever there
+    assert all(one.is_rising for one in many)
