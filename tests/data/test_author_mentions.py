@@ -73,7 +73,7 @@ def test_sizes_are_those_of_a_bibliography(mentions):
     team = mentions.group_by("paper").len()["len"]
     assert team.min() == 1
     assert team.max() <= 8
-    assert 1.8 < team.mean() < 4
+    assert 2.8 < team.mean() < 3.8
     assert mentions["year"].is_between(1965, 2024).all()
 
 
@@ -129,7 +129,7 @@ def test_five_million_mentions_have_the_blocks_of_a_real_bibliography():
     mentions = generate_author_mentions(5_000_000)
     assert time.perf_counter() - began < 120
     blocks = mentions.group_by("surname", pl.col("given").str.slice(0, 1)).len()["len"]
-    assert 400_000 < len(blocks) < 500_000
-    assert 8_000 < blocks.max() < 13_000
-    assert 95_000 < mentions["surname"].n_unique() < 115_000
+    assert 400_000 < len(blocks) < 480_000
+    assert 11_000 < blocks.max() < 15_000
+    assert 1.5e9 < (blocks * (blocks - 1) / 2).sum() < 2.1e9
     assert mentions.group_by("entity").len()["len"].max() > 300

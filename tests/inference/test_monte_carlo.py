@@ -177,6 +177,40 @@ def test_a_move_that_leaves_nothing_behind_has_one_side():
     assert len(set(orders[:, 0].tolist())) > 5
 
 
+@pytest.mark.parametrize("temperature", [0.0, 0.3, 2.0])
+def test_a_screened_move_is_turned_down_by_one_factor_of_where_it_goes(temperature):
+    world, move, weights = priced("one mention")
+    n_draws = 4000
+    settings = {"share": 0.01, "temperature": temperature, "screen": True}
+    out, sizes, orders, scores, _, transition = drawn(world, move, weights, n_draws, **settings)
+    where_to = scores[3:]
+    is_down = np.isneginf(out)
+    assert set(sizes[is_down].tolist()) == {1}
+    assert set(sizes[~is_down].tolist()) == {2}
+    assert transition.examined[0] == sizes.sum()
+    assert (orders[is_down, 0] >= 3).all()
+    if temperature == 0.0:
+        assert set(scores[orders[is_down, 0]].tolist()) == set(where_to[where_to < 0].tolist())
+        down = (where_to < 0).mean()
+    else:
+        down = 1 - np.minimum(1.0, np.exp(len(where_to) * where_to / temperature)).mean()
+    assert 0 < down < 1
+    assert abs(is_down.mean() - down) < 5 * np.sqrt(down * (1 - down) / n_draws)
+
+
+def test_nothing_is_screened_where_all_factors_are_looked_at_or_a_move_has_one_side():
+    world, move, weights = priced("one mention")
+    out, _, _, _, exact, _ = drawn(world, move, weights, 50, share=1.0, screen=True)
+    np.testing.assert_allclose(out, exact)
+    world, move, weights = priced("merge")
+    assert np.isfinite(drawn(world, move, weights, 200, share=0.01, screen=True)[0]).all()
+
+
+def test_screening_needs_to_know_the_sides():
+    with pytest.raises(ValueError, match="screen=True looks first at where a move goes"):
+        monte_carlo_transition(10, share=0.1, by_side=False, screen=True)
+
+
 def naive_size(scores, n, width):
     """How many factors Eq. 8 and 9 ask for, drawn in this order."""
     for size in range(2, n):
@@ -299,6 +333,18 @@ def test_a_smaller_share_looks_at_fewer_factors_and_the_score_stays_right():
             assert sampler.score(state) == pytest.approx(0.2 * toy().score(state.values))
     assert counts[0.1] < 0.25 * counts[1.0]
     assert counts[0.1] < counts[0.5] < 0.75 * counts[1.0]
+
+
+def test_a_screened_walk_looks_at_fewer_factors_and_the_score_stays_right():
+    counts = {}
+    for screen in (False, True):
+        sampler = partition_walk(share=0.1, screen=screen)
+        state, rng, counts[screen] = sampler.init(), stream(0), 0
+        for _ in range(20):
+            state, info = sampler.step(rng, state, 0.1)
+            counts[screen] += info.n_factors
+            assert sampler.score(state) == pytest.approx(0.2 * toy().score(state.values))
+    assert counts[True] < 0.9 * counts[False]
 
 
 def test_a_share_given_to_a_step_counts_for_that_step_alone():

@@ -236,6 +236,8 @@ KERNELS = {
     "mixed": ("mixed", {}, None),
     "guided": ("merge", {"guide": True}, None),
     "small merges": ("merge", {"max_pairs": 3}, None),
+    "even splits": ("merge", {"even_splits": True}, None),
+    "even splits with an atom": ("merge", {"even_splits": True}, [[1, 2]]),
     "uniform with an atom": ("uniform", {}, [[0, 3]]),
     "block with an atom": ("block", {}, [[0, 3]]),
     "merge with an atom": ("merge", {}, [[1, 2]]),
@@ -249,6 +251,7 @@ def test_proposers_keep_detailed_balance_over_all_partitions(name):
     toy, n_draws = toy_of(4), 5000
     guide = 0.5 * toy.weights if settings.get("guide") else None
     proposer = proposer_of(kind, 4, **({"guide": guide} if guide is not None else settings))
+    pull = 0.0 * toy.weights if proposer.is_even else guide  # no pull to either side is a coin
     held = link_constraints(4, together=together)
     atom_of = None if together is None else held.atom_of.tolist()
     states = [y for y in partitions(4) if together is None or all(y[i] == y[j] for i, j in together)]
@@ -257,7 +260,7 @@ def test_proposers_keep_detailed_balance_over_all_partitions(name):
     rng = stream(5)
     for s, y in enumerate(states):
         expected = {}
-        for after, chance, ratio in proposals(toy, y, proposer, GROUPS[4], atom_of, guide):
+        for after, chance, ratio in proposals(toy, y, proposer, GROUPS[4], atom_of, pull):
             t = states.index(after)
             matrix[s, t] += chance * min(1.0, np.exp(score[t] - score[s] + ratio))
             key = after, round(float(ratio), 6)

@@ -57,6 +57,7 @@ def metropolis(
     share: float | None = None,
     width: float | None = None,
     by_side: bool = True,
+    screen: bool = False,
     max_factors: int | None = None,
 ) -> Sampler:
     """Walk through a world, taking a move with probability min(1, exp(delta / T) q(back) / q(there)).
@@ -78,7 +79,7 @@ def metropolis(
         Moves in one step; by default one for each variable, and 1000 in worlds that are not over labels.
     look : callable, optional
         ``(world) -> array``, what a draw keeps of it; by default its ``values``.
-    share, width, by_side : optional
+    share, width, by_side, screen : optional
         Price moves by a sample of the factors they touch (Monte Carlo MCMC; see `monte_carlo_transition`), and
         count them. A ``share`` of 1 looks at all and counts. Given to a step, a share counts for that step alone.
     max_factors : int, optional
@@ -104,7 +105,7 @@ def metropolis(
     # Partitions always count their factors, so that one compiled loop serves both ways.
     is_sampled = share is not None or width is not None or isinstance(world, PartitionWorld)
     if is_sampled:  # what is wrong with them is said now
-        monte_carlo_transition(0, share=1.0 if share is None else share, width=width)
+        monte_carlo_transition(0, share=1.0 if share is None else share, width=width, by_side=by_side, screen=screen)
     if isinstance(world, LabelWorld):
         # Weights are held, so factors become tables; and a walk that only answers needs no metric. A sampled walk
         # keeps the graph, which tells the factors that forbid, and are always looked at, from all others.
@@ -142,7 +143,8 @@ def metropolis(
         transition: Any = metropolis_transition(temperature)
         if is_sampled:
             of_all = 1.0 if share is None else share
-            transition = monte_carlo_transition(max_factors or 0, temperature, share=of_all, by_side=by_side)
+            most = max_factors or 0
+            transition = monte_carlo_transition(most, temperature, share=of_all, by_side=by_side, screen=screen)
         own = own_arrays(template)
         if isinstance(template, PartitionWorld):
             own = own if values is None else at_assignment(own, values)

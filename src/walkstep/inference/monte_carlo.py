@@ -8,6 +8,9 @@ of what it goes to. Drawn from all of them alike, as in the paper, a small sampl
 that fits ill where it is then goes wherever it is told to, without a look at the place, and the walk comes to rest
 far from any good partition. So factors are drawn from each side by itself (a stratified sample), which costs no more
 and is as free of bias; ``by_side=False`` draws as the paper does.
+
+Late in a walk nearly every move is turned down, and for one reason: a mention does not belong where it would go. A
+single factor says so, and ``screen=True`` looks no further then, as delayed acceptance does (Christen and Fox, 2005).
 """
 
 from typing import Any, NamedTuple
@@ -36,6 +39,7 @@ class MonteCarlo(NamedTuple):
     width: NDArray[np.float64]  # (1,) of the confidence interval; below 0 where the share rules
     examined: NDArray[np.int64]  # (1,) factors looked at so far
     by_side: NDArray[np.bool_]  # (1,) whether what a move leaves and where it goes are drawn from separately
+    screens: NDArray[np.bool_]  # (1,) whether one factor of where a move goes may turn it down
     order: NDArray[np.int32]  # scratch: factors, each side in the order of drawing, otherwise 0, 1, 2, ...
     swapped: NDArray[np.int32]  # (2, n) scratch: the exchanges that made it
     drawn: NDArray[np.int64]  # (2, 2) how many were drawn for the last move from either side, and out of how many
@@ -48,6 +52,7 @@ def monte_carlo_transition(
     share: float = 1.0,
     width: float | None = None,
     by_side: bool = True,
+    screen: bool = False,
 ) -> MonteCarlo:
     """Price moves by a sample of their factors.
 
@@ -67,6 +72,11 @@ def monte_carlo_transition(
         numbers. With F factors of which the sides have F1 and F2, the change of score is then estimated as
         F1 E_S1[f] + F2 E_S2[f], otherwise as F E_S[f] (Eq. 7); neither has a bias. The interval is that of Eq. 8 and
         9 either way: over a sample by sides it is wider than need be.
+    screen : bool
+        Whether the first factor f of where a move goes, one of F2, turns it down with probability
+        1 - min(1, exp(F2 f / T)) before others are looked at. What passes is priced as ever. The walk then hardly goes
+        from one place that does not fit to another, other than by way of being alone: it climbs with fewer factors,
+        and samples less faithfully the higher the temperature. A share of 1 looks at all factors and screens nothing.
     """
     if not 0.0 < share <= 1.0:
         raise ValueError(f"share is {share}; give the share of factors to look at, above 0 and at most 1")
@@ -74,12 +84,15 @@ def monte_carlo_transition(
         raise ValueError(f"width is {width}; give the width of a confidence interval, 0 or more")
     if width is not None and share != 1.0:
         raise ValueError(f"share is {share} and width {width}; give one of the two")
+    if screen and not by_side:
+        raise ValueError("screen=True looks first at where a move goes, which by_side=False does not tell apart")
     return MonteCarlo(
         np.array([temperature], dtype=np.float64),
         np.array([share], dtype=np.float64),
         np.array([-1.0 if width is None else width]),
         np.zeros(1, np.int64),
         np.array([by_side], dtype=np.bool_),
+        np.array([screen], dtype=np.bool_),
         np.arange(max_factors, dtype=np.int32),
         np.zeros((2, max_factors), np.int32),
         np.zeros((2, 2), np.int64),
@@ -131,7 +144,10 @@ def _put_back(transition):
 
 @compiled(allocates=False)
 def estimate(transition, world, move, weights, phi, rng):
-    """The change of score, by a sample of the factors that a move touches (Eq. 7); the sample is remembered."""
+    """The change of score, by a sample of the factors that a move touches (Eq. 7); the sample is remembered.
+
+    Minus infinity where the first of them turns the move down.
+    """
     _put_back(transition)
     n = n_factors(world, move)
     if n == 0:  # nothing speaks for the move or against it
@@ -152,7 +168,7 @@ def estimate(transition, world, move, weights, phi, rng):
     size_left = size_other = 0
     while size_left + size_other < wanted:
         # One of each side, then from the one of which the smaller part is seen: neither can run out before the other.
-        if n_left > 0 and (n_other == 0 or size_left * n_other <= size_other * n_left):
+        if n_left > 0 and (n_other == 0 or size_left * n_other < size_other * n_left):
             f = factor_score(world, move, _draw_factor(transition, 0, 0, n_left, rng), weights, phi)
             total_left += f
             size_left += 1
@@ -160,6 +176,10 @@ def estimate(transition, world, move, weights, phi, rng):
             f = factor_score(world, move, _draw_factor(transition, 1, n_left, n_other, rng), weights, phi)
             total_other += f
             size_other += 1
+            is_first = size_other == 1 and n_left > 0
+            if is_first and transition.screens[0] and not accepts(n_other * f, 0.0, transition.temperature[0], rng):
+                transition.examined[0] += 1
+                return -np.inf
         squares += f * f
         size = size_left + size_other
         if width >= 0.0 and size >= 2:

@@ -67,12 +67,15 @@ class Setting(NamedTuple):
     width: float | None
     paper: float | None
     by_side: bool = True
+    screen: bool = False
+    merges: bool = False  # whether entities are merged and split too
 
     @property
     def name(self) -> str:
-        """As the paper writes it."""
+        """As the paper writes it, and what differs from there."""
         name = f"p = {self.share:g}" if self.width is None else f"i = {self.width:g}"
-        return name if self.by_side else f"{name}, sides alike"
+        differs = {"sides alike": not self.by_side, "screened": self.screen, "merges": self.merges}
+        return ", ".join([name, *(what for what, does in differs.items() if does)])
 
 
 class Climb(NamedTuple):
@@ -121,9 +124,8 @@ def climb(
         The temperature, by the share of ``max_moves`` that is made.
     seed : int
     """
-    sampler = metropolis(
-        world, weights, share=setting.share, width=setting.width, by_side=setting.by_side, n_moves=n_moves
-    )
+    sampled = {"share": setting.share, "width": setting.width, "by_side": setting.by_side, "screen": setting.screen}
+    sampler = metropolis(world, weights, n_moves=n_moves, **sampled)
     state, rng = sampler.init(np.arange(len(world.truth))), stream(seed)
     n_factors, made, seconds = 0, 0, 0.0
     found = [Climb(False, 0, 0, 0.0, 0.0) for _ in scores]
@@ -209,7 +211,7 @@ def run(seed: int, quick: bool = False, progress: Callable[[str], None] | None =
     others = [Setting(1.0, None, None), Setting(0.1, None, None)]
     if quick:
         rows, others = [row for row in rows if row.name in ("p = 1", "p = 0.1", "i = 20")], []
-    rows.append(Setting(0.1, None, None, by_side=False))
+    rows += [Setting(0.1, None, None, by_side=False), Setting(0.1, None, None, screen=True)]
 
     def race(world: PartitionWorld, rows: list[Setting], n_starts: int, looks: int, max_sweeps: int):
         climbs = {

@@ -42,13 +42,14 @@ class TransferProposer(NamedTuple):
     share_merge: float
     share_uniform: float
     max_pairs: int  # merges and splits of more pairs are not tried
+    is_even: bool  # whether coins alone decide the sides of a split
     side: NDArray[np.int8]  # scratch: the side of a split each mention goes to
 
 
 def uniform_mention() -> TransferProposer:
     """Move a random mention to a random entity, or out of its own (section 5.1 of the SampleRank paper)."""
     nothing = np.zeros(0, np.int32)
-    return _proposer((np.zeros(1), nothing, np.zeros(1), nothing), nothing, np.zeros(0), 0.0, 1.0, 0, 0)
+    return _proposer((np.zeros(1), nothing, np.zeros(1), nothing), nothing, np.zeros(0), 0.0, 1.0, 0, False, 0)
 
 
 def block_guided(
@@ -59,6 +60,7 @@ def block_guided(
     focus: NDArray[np.integer] | None = None,
     guide: NDArray[np.float64] | None = None,
     max_pairs: int = 1 << 14,
+    even_splits: bool = False,
 ) -> TransferProposer:
     """Move a random mention to the entity of one that shares a block with it; or merge, or split, those of both.
 
@@ -74,6 +76,9 @@ def block_guided(
         Weights that pull mentions to one side of a split or the other; by default their levels do.
     max_pairs : int
         Merges and splits that make or break more pairs than this are not tried.
+    even_splits : bool
+        Whether coins decide the sides of a split, not likeness: few splits are then any good, but neither they nor
+        merges, whose way back they are, compare a mention with others before they are priced.
     """
     if min(share_merge, share_uniform) < 0.0 or not share_merge + share_uniform <= 1.0:
         raise ValueError(f"shares are {share_merge} and {share_uniform}; give two from 0 to 1, at most 1 together")
@@ -85,6 +90,7 @@ def block_guided(
         float(share_merge),
         float(share_uniform),
         int(max_pairs),
+        bool(even_splits),
         n if share_merge > 0.0 else 0,
     )
 
@@ -99,14 +105,14 @@ def _only_block(record_ptr, record_blocks) -> NDArray[np.int32]:
     return block_of
 
 
-def _proposer(blocks, focus, guide, share_merge, share_uniform, max_pairs, n_sides) -> TransferProposer:
+def _proposer(blocks, focus, guide, share_merge, share_uniform, max_pairs, is_even, n_sides) -> TransferProposer:
     """Arrays in the one form that loops are compiled for: contiguous and read-only."""
     forms = (np.int64, np.int32, np.int64, np.int32, np.int32, np.int32, np.float64)
     given = (*blocks, _only_block(*blocks[2:]), focus, guide)
     arrays = [np.ascontiguousarray(x, form).view() for x, form in zip(given, forms, strict=True)]
     for array in arrays:
         array.flags.writeable = False
-    fields: tuple[Any, ...] = (*arrays, share_merge, share_uniform, max_pairs, np.zeros(n_sides, np.int8))
+    fields: tuple[Any, ...] = (*arrays, share_merge, share_uniform, max_pairs, is_even, np.zeros(n_sides, np.int8))
     return TransferProposer(*fields)
 
 
@@ -303,6 +309,8 @@ def _likeness(proposer, world, i, j):
 @compiled(allocates=False)
 def _to_first(proposer, world, m, one, two):
     """The probability that a mention goes to the side of ``one`` in a split between ``one`` and ``two``."""
+    if proposer.is_even:
+        return 0.5
     x = _likeness(proposer, world, m, one) - _likeness(proposer, world, m, two)
     return min(0.99, max(0.01, 1.0 / (1.0 + np.exp(-x))))
 
@@ -320,6 +328,8 @@ def _representative(world, m):
 def _log_sides(proposer, world, slot, one, two, is_first):
     """The log probability that a split sends the members of a cluster to the side of ``one`` (or of ``two``)."""
     total = 0.0
+    if proposer.is_even and len(world.constraints.atom_of) == 0:  # all but the one that has its side
+        return (world.clusters.size[slot] - 1) * np.log(0.5)
     for k in range(world.clusters.size[slot]):
         m = np.int64(member(world.clusters, slot, k))
         if m != _representative(world, m) or same_atom(world, m, one) or same_atom(world, m, two):
