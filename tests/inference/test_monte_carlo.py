@@ -198,17 +198,22 @@ def test_a_screened_move_is_turned_down_by_one_factor_of_where_it_goes(temperatu
     assert abs(is_down.mean() - down) < 5 * np.sqrt(down * (1 - down) / n_draws)
 
 
-def test_nothing_is_screened_where_all_factors_are_looked_at_or_a_move_has_one_side():
-    world, move, weights = priced("one mention")
-    out, _, _, _, exact, _ = drawn(world, move, weights, 50, share=1.0, screen=True)
-    np.testing.assert_allclose(out, exact)
-    world, move, weights = priced("merge")
-    assert np.isfinite(drawn(world, move, weights, 200, share=0.01, screen=True)[0]).all()
+@pytest.mark.parametrize("name", ["one mention", "merge"])
+def test_what_passes_the_screen_is_priced_by_all_factors_where_all_are_asked_for(name):
+    world, move, weights = priced(name)
+    out, _, _, scores, exact, transition = drawn(world, move, weights, 400, share=1.0, temperature=2.0, screen=True)
+    is_down = np.isneginf(out)
+    assert 0 < is_down.mean() < 1
+    np.testing.assert_allclose(out[~is_down], exact)
+    assert transition.examined[0] == is_down.sum() + (~is_down).sum() * len(scores)
 
 
 def test_screening_needs_to_know_the_sides():
     with pytest.raises(ValueError, match="screen=True looks first at where a move goes"):
         monte_carlo_transition(10, share=0.1, by_side=False, screen=True)
+    graph, weights = star()
+    with pytest.raises(ValueError, match="LabelWorld has no verb 'n_leaving' to tell"):
+        metropolis(graph, weights, share=0.1, screen=True)
 
 
 def naive_size(scores, n, width):

@@ -74,6 +74,24 @@ def test_search_leaves_its_world_alone_and_repeats_itself():
     assert (first.score, first.n_moves, first.n_factors) == (again.score, again.n_moves, again.n_factors)
 
 
+def test_a_screened_search_looks_at_fewer_factors_and_its_greedy_end_at_all():
+    here = world()
+    plain = search(here, WEIGHTS, n_moves=5000, rng=0)
+    screened = search(here, WEIGHTS, n_moves=5000, rng=0, screen=True)
+    assert screened.n_factors < 0.8 * plain.n_factors
+    assert partition_score(at_assignment(here, screened.assignment), WEIGHTS) == pytest.approx(screened.score)
+    assert screened.converged
+
+
+def test_what_a_search_has_compared_is_not_compared_again():
+    here = world()
+    found = search(here, WEIGHTS, n_moves=2000, rng=0)
+    assert found.pairs.n_compared[0] > 0
+    again = search(here._replace(pairs=found.pairs), WEIGHTS, n_moves=2000, rng=0)
+    assert again.pairs.n_compared[0] == found.pairs.n_compared[0]
+    assert again.assignment.tolist() == found.assignment.tolist()
+
+
 def test_coarse_shares_look_at_fewer_factors_and_end_exactly():
     here = world()
     fine = search(here, WEIGHTS, n_moves=5000, rng=0)

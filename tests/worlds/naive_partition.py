@@ -10,6 +10,7 @@ from walkstep.features.comparators import exact, jaccard, number
 from walkstep.features.comparisons import compare_pairs
 from walkstep.features.encodings import encode
 from walkstep.model.partition_templates import Affinity, Aggregate, Distinct, Size, Spread, ground_partition
+from walkstep.worlds.partition_proposers import RARITY
 
 ALL_TEMPLATES = (
     Affinity((("title", "year"), ("venue", "title", "year"))),
@@ -219,13 +220,14 @@ def _uniform_ways(values, m, atom_of):
 
 
 def _mates(m, groups):
-    """The probability of each mate of a mention."""
+    """The probability of each mate of a mention: small blocks are drawn from more often."""
     mine = [members for members in groups if m in members]
+    total = sum((len(members) - 1) ** -RARITY for members in mine)
     chances = {}
     for members in mine:
         for other in members:
             if other != m:
-                chances[other] = chances.get(other, 0.0) + 1 / len(mine) / (len(members) - 1)
+                chances[other] = chances.get(other, 0.0) + (len(members) - 1) ** (-RARITY - 1) / total
     return chances
 
 

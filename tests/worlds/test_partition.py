@@ -21,7 +21,7 @@ from walkstep.worlds.partition import (
     partition_world,
     transfer,
 )
-from walkstep.worlds.partition_proposers import block_guided, uniform_mention
+from walkstep.worlds.partition_proposers import block_guided, n_drawn_from, uniform_mention
 from walkstep.worlds.partition_signals import b_cubed, pair_f1
 from walkstep.worlds.randomness import stream
 from worlds.naive_partition import ALL_TEMPLATES, Toy, blocks_of, groups_of, partitions, proposals
@@ -177,7 +177,7 @@ def test_ways_there_and_back_balance(kind):
     toy = toy_of(4)
     truth = [0, 0, 1, 1]
     world = world_of(toy, truth=truth, assignment=[0, 0, 0, 1], proposer=proposer_of(kind, 4), signal=b_cubed(truth))
-    checks = check_world(world, 0.1 * toy.weights, n_moves=5, n_tries=300, rng=2)
+    checks = check_world(world, 0.1 * toy.weights, n_moves=12, n_tries=300, rng=2)
     assert checks.n_undone > 0
 
 
@@ -331,6 +331,18 @@ def test_a_copy_of_a_world_walks_alone():
 def test_worlds_refuse_what_does_not_fit(settings, message):
     with pytest.raises(ValueError, match=message):
         world_of(toy_of(4), **settings)
+
+
+def test_mates_are_drawn_among_fewer_the_more_small_blocks_count():
+    blocks = blocks_of(5, [[0, 1, 2, 3, 4], [0, 1]])
+    for rarity in (0.0, 1.0):
+        weight = 4.0**-rarity, 1.0
+        among = (4 * weight[0] + 1 * weight[1]) / sum(weight)
+        assert n_drawn_from(block_guided(blocks, rarity=rarity), 5) == pytest.approx((2 * among + 3 * 4) / 5)
+    assert n_drawn_from(block_guided(blocks_of(5, [[0, 1, 2]])), 5) == pytest.approx(3 * 2 / 5)
+    assert n_drawn_from(uniform_mention(), 5) == 0.0
+    with pytest.raises(ValueError, match="rarity is -1"):
+        block_guided(blocks, rarity=-1)
 
 
 def test_shares_of_moves_are_checked():

@@ -305,14 +305,14 @@ class EntityResolver(Estimator):
         n_placed = n if before is None else n - len(before.ids)
         n_moves = None if self.moves is None else max(1, int(self.moves * n_placed))
         if before is None:
-            found = search(world, self.weights_, n_moves=n_moves, shares=shares, rng=generator)
+            found = search(world, self.weights_, n_moves=n_moves, shares=shares, screen=True, rng=generator)
         else:
             found = add_mentions(world, self.weights_, len(before.ids), n_moves=n_moves, shares=shares, rng=generator)
         answer, samples = found.assignment, None
         if self.n_samples and not found.interrupted:
             standing = prepared.world(
                 assignment=answer, constraints=held, guide=self.weights_, share_merge=SHARE_MERGE_OF_SAMPLES
-            )
+            )._replace(pairs=found.pairs)
             if before is not None and before.samples is not None:
                 samples = carry_on(
                     standing, self.weights_, before.samples, temperature=self.temperature_, rng=generator

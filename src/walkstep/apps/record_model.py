@@ -197,7 +197,7 @@ class PreparedRecords:
         constraints: LinkConstraints | None = None,
         guide: NDArray[np.float64] | None = None,
         signal: Any = None,
-        share_merge: float = 0.1,
+        share_merge: float = 0.05,
     ) -> PartitionWorld:
         """A world over these records."""
         return partition_world(

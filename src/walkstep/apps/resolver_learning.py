@@ -185,7 +185,7 @@ def _best_shift(
         for s, shift in enumerate(SHIFTS):
             shifted = weights.copy()
             shifted[: _n_first(prepared)] += shift
-            answer = search(trial.world(guide=shifted), shifted, rng=rng).assignment
+            answer = search(trial.world(guide=shifted), shifted, screen=True, rng=rng).assignment
             found[s] += b_cubed_score(answer, truth[rows]).f1
     return SHIFTS[int(np.argmax(found))]
 
@@ -246,10 +246,10 @@ def _temperature(
     taken = entities[: max(1, int(np.searchsorted(np.cumsum(sizes), N_CALIBRATED)))]
     rows = np.flatnonzero(np.isin(truth, taken))
     trial = prepared.select(rows)
-    best = search(trial.world(guide=weights), weights, rng=rng)
+    best = search(trial.world(guide=weights), weights, screen=True, rng=rng)
     standing = trial.world(
         truth=truth[rows], assignment=best.assignment, guide=weights, share_merge=SHARE_MERGE_OF_SAMPLES
-    )
+    )._replace(pairs=best.pairs)
     try:
         return fit_temperature(standing, weights, temperatures=TEMPERATURES, n_samples=20, rng=rng).temperature
     except ValueError:  # no two records are ever together, so that nothing can be told

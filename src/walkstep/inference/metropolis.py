@@ -102,6 +102,10 @@ def metropolis(
     held: Potentials | None = None
     if isinstance(world, Graph):
         world = label_world(world)
+    if screen and "n_leaving" not in verbs_of(type(world)):
+        raise ValueError(
+            f"screen=True looks first at where a move goes, and {type(world).__name__} has no verb 'n_leaving' to tell"
+        )
     # Partitions always count their factors, so that one compiled loop serves both ways.
     is_sampled = share is not None or width is not None or isinstance(world, PartitionWorld)
     if is_sampled:  # what is wrong with them is said now
@@ -162,6 +166,7 @@ def metropolis(
         if is_sampled:
             transition.share[0] = share
             transition.width[0] = -1.0 if width is None else width
+            transition.screens[0] = screen  # a state goes from one sampler to another
             transition.examined[0] = 0
         state.tally[1] = 0.0
         walk(state.world, transition, theta, block, state.phi, rng, state.tally)

@@ -74,9 +74,9 @@ def monte_carlo_transition(
         9 either way: over a sample by sides it is wider than need be.
     screen : bool
         Whether the first factor f of where a move goes, one of F2, turns it down with probability
-        1 - min(1, exp(F2 f / T)) before others are looked at. What passes is priced as ever. The walk then hardly goes
-        from one place that does not fit to another, other than by way of being alone: it climbs with fewer factors,
-        and samples less faithfully the higher the temperature. A share of 1 looks at all factors and screens nothing.
+        1 - min(1, exp(F2 f / T)) before others are looked at. What passes is priced as ever, by all of its factors
+        where the share is 1. The walk then hardly goes from one place that does not fit to another, other than by way
+        of being alone: it climbs with fewer factors, and is no sampler of the model any more.
     """
     if not 0.0 < share <= 1.0:
         raise ValueError(f"share is {share}; give the share of factors to look at, above 0 and at most 1")
@@ -142,6 +142,12 @@ def _put_back(transition):
     drawn[0, 0] = drawn[1, 0] = 0
 
 
+@compiled(inline=True)
+def _check_room(transition, n):
+    if n > len(transition.order):
+        raise ValueError("a move touches more factors than the transition has room for; raise max_factors")
+
+
 @compiled(allocates=False)
 def estimate(transition, world, move, weights, phi, rng):
     """The change of score, by a sample of the factors that a move touches (Eq. 7); the sample is remembered.
@@ -159,13 +165,22 @@ def estimate(transition, world, move, weights, phi, rng):
     wanted = n
     if width < 0.0:
         wanted = max((n_left > 0) + (n_other > 0), int(transition.share[0] * n + _ROUNDING))
-    if wanted >= n and width <= 0.0:
-        transition.examined[0] += n
-        return delta(world, move, weights, phi)
-    if n > len(transition.order):
-        raise ValueError("a move touches more factors than the transition has room for; raise max_factors")
+    is_exact = wanted >= n and width <= 0.0
+    is_screened = transition.screens[0] and n_other > 0 and n > 1
+    if not is_exact or is_screened:
+        _check_room(transition, n)
     total_left = total_other = squares = 0.0
     size_left = size_other = 0
+    if is_screened:
+        total_other = factor_score(world, move, _draw_factor(transition, 1, n_left, n_other, rng), weights, phi)
+        size_other = 1
+        squares = total_other * total_other
+        if not accepts(n_other * total_other, 0.0, transition.temperature[0], rng):
+            transition.examined[0] += 1
+            return -np.inf
+    if is_exact:
+        transition.examined[0] += n
+        return delta(world, move, weights, phi)
     while size_left + size_other < wanted:
         # One of each side, then from the one of which the smaller part is seen: neither can run out before the other.
         if n_left > 0 and (n_other == 0 or size_left * n_other < size_other * n_left):
@@ -176,10 +191,6 @@ def estimate(transition, world, move, weights, phi, rng):
             f = factor_score(world, move, _draw_factor(transition, 1, n_left, n_other, rng), weights, phi)
             total_other += f
             size_other += 1
-            is_first = size_other == 1 and n_left > 0
-            if is_first and transition.screens[0] and not accepts(n_other * f, 0.0, transition.temperature[0], rng):
-                transition.examined[0] += 1
-                return -np.inf
         squares += f * f
         size = size_left + size_other
         if width >= 0.0 and size >= 2:

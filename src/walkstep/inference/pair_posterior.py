@@ -17,7 +17,7 @@ from walkstep.worlds.clusters import first_mentions
 from walkstep.worlds.partition import PartitionWorld
 from walkstep.worlds.randomness import Seed, as_generator
 
-THIN_PER_MENTION = 10
+THIN_PER_MENTION = 2
 """Moves between two samples for each mention, unless told."""
 _CHUNK = 1 << 22  # numbers compared at a time
 
@@ -68,7 +68,7 @@ def sample_partitions(
     n_samples : int
         Samples to draw, dealt to the chains.
     thin : int, optional
-        Moves between two samples; by default 10 for each mention.
+        Moves between two samples; by default 2 for each mention.
     temperature : float
         1 samples the model itself; `fit_temperature` finds the one whose probabilities come true.
     burn_in : int, optional

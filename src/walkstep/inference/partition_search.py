@@ -11,13 +11,15 @@ from walkstep.inference.base import Sampler
 from walkstep.inference.gibbs import check_temperature
 from walkstep.inference.metropolis import MetropolisInfo, metropolis
 from walkstep.worlds.link_constraints import LinkConstraints
+from walkstep.worlds.pair_levels import PairLevels
 from walkstep.worlds.partition import PartitionWorld, partition_score
+from walkstep.worlds.partition_proposers import n_drawn_from
 from walkstep.worlds.randomness import Seed, stream
 
-MOVES_PER_MENTION = 100
-"""Moves of a search for each mention that may move: on Cora 50 find the same score as 500."""
-MOVES_PER_MATE = 0.1
-"""And as many again for ten others that it shares a block with, counted once for each block."""
+MOVES_PER_MENTION = 60
+"""Moves of a search for each mention that may move: on Cora 50 find the same score as 400."""
+MOVES_PER_MATE = 0.5
+"""And one more for every two others among whom its mate is drawn."""
 _GREEDY_PER_MENTION = 5  # moves that a greedy block makes at least, so that "nothing gains" means something
 
 
@@ -29,6 +31,7 @@ class Found(NamedTuple):
     n_moves: int  # moves proposed
     n_factors: int  # factors looked at
     outcome: Outcome
+    pairs: PairLevels  # all that was compared, so that a walk from here does not compare it again
 
     @property
     def interrupted(self) -> bool:
@@ -71,6 +74,7 @@ def partition_sampler(
     n_moves: int,
     temperature: float = 1.0,
     share: float | None = None,
+    screen: bool = False,
 ) -> Sampler:
     """`metropolis` through all documents of a world: a step makes ``n_moves`` moves, dealt out by their mentions."""
     ptr = world.document_ptr
@@ -81,7 +85,7 @@ def partition_sampler(
     # A state fits every sampler over its world, so each length of block has one of its own.
     blocks = np.maximum(1, np.ceil(n_moves * sizes[documents] / max(1, int(sizes[documents].sum())))).astype(np.int64)
     samplers = {
-        n: metropolis(world, weights, temperature=temperature, n_moves=n, share=share)
+        n: metropolis(world, weights, temperature=temperature, n_moves=n, share=share, screen=screen)
         for n in [1, *np.unique(blocks).tolist()]
     }
 
@@ -98,13 +102,8 @@ def partition_sampler(
 
 def default_moves(world: PartitionWorld) -> int:
     """How many moves a search makes unless told: more for more mentions, and for more mates in their blocks."""
-    proposer = world.proposer
-    n_mentions = len(proposer.focus) or len(world.truth)
-    n_mates = 0.0
-    if len(proposer.block_members):
-        in_block = np.diff(proposer.block_ptr).astype(np.float64)
-        n_mates = float((in_block * (in_block - 1.0)).sum()) / len(world.truth)
-    return int(n_mentions * (MOVES_PER_MENTION + MOVES_PER_MATE * n_mates))
+    n_mentions = len(world.proposer.focus) or len(world.truth)
+    return int(n_mentions * (MOVES_PER_MENTION + MOVES_PER_MATE * n_drawn_from(world.proposer, len(world.truth))))
 
 
 def focus_on(world: PartitionWorld, mentions: ArrayLike) -> PartitionWorld:
@@ -126,6 +125,7 @@ def search(
     n_moves: int | None = None,
     temperatures: Schedule | None = None,
     shares: Schedule | None = None,
+    screen: bool = False,
     n_blocks: int = 50,
     max_greedy: int = 100,
     rng: Seed = None,
@@ -140,8 +140,8 @@ def search(
         It stays as it is; the search has its own copy.
     weights : float array (n_weights,)
     n_moves : int, optional
-        Moves before the greedy end; by default 100 for each mention that may move, and one more for every ten
-        others in its blocks.
+        Moves before the greedy end; by default 60 for each mention that may move, and one more for every two
+        others among whom its mate is drawn.
     temperatures : callable, optional
         ``(progress) -> temperature``, asked with 0 at the first block and 1 at the last; by default ``geometric``
         from 0.5 to 0.01. Weights of another scale want others; far hotter ones melt large entities, which then do
@@ -149,6 +149,9 @@ def search(
     shares : callable, optional
         ``(progress) -> share`` of the factors to look at (Monte Carlo MCMC), such as `coarse_to_fine`; by default
         all.
+    screen : bool
+        Whether one factor of where a move goes may turn it down, before the greedy end; see `monte_carlo_transition`.
+        Where comparing is what costs, a search takes a fraction of the time.
     n_blocks : int
         Blocks of moves; temperature and share change between them.
     max_greedy : int
@@ -174,7 +177,7 @@ def search(
     if focus is not None:
         world = focus_on(world, focus)
     n_moves = default_moves(world) if n_moves is None else n_moves
-    sampler = partition_sampler(world, weights, n_moves=max(1, n_moves // n_blocks))
+    sampler = partition_sampler(world, weights, n_moves=max(1, n_moves // n_blocks), screen=screen)
     n_greedy = max(n_moves // n_blocks, _GREEDY_PER_MENTION * (len(world.proposer.focus) or len(world.truth)))
     greedy = partition_sampler(world, weights, n_moves=n_greedy)
     words = stream(rng)
@@ -205,7 +208,7 @@ def search(
     except KeyboardInterrupt:
         outcome = Outcome.INTERRUPTED
         best.look(sampler.values(state), partition_score(state.world, weights))
-    return Found(best.assignment, best.score, moves, factors, outcome)
+    return Found(best.assignment, best.score, moves, factors, outcome, state.world.pairs)
 
 
 class _Best:

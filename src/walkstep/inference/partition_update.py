@@ -39,16 +39,19 @@ def add_mentions(
 ) -> Found:
     """Find a place for the mentions from ``n_before`` on, from where the world stands.
 
-    First only they are moved, with all that `search` does; then they and those they have joined, in few moves.
+    First only they are moved, with all that `search` does; then they, those they have joined and those they have put
+    out, in few moves.
     """
     generator = as_generator(rng)
     new = np.arange(n_before, len(world.truth), dtype=np.int32)
-    placed = search(world, weights, n_moves=n_moves, shares=shares, rng=generator, focus=new)
+    placed = search(world, weights, n_moves=n_moves, shares=shares, screen=True, rng=generator, focus=new)
     if placed.interrupted:
         return placed
-    near = joined_by(placed.assignment, n_before)
+    # A merge or a split may have moved old ones too; clusters are named by their first mention, so theirs has changed.
+    moved = np.flatnonzero(placed.assignment[:n_before] != world.values[:n_before])
+    near = np.union1d(joined_by(placed.assignment, n_before), moved)
     seen = search(
-        at_assignment(world, placed.assignment),
+        at_assignment(world._replace(pairs=placed.pairs), placed.assignment),
         weights,
         n_moves=_MOVES_TO_REVISIT * len(near),
         temperatures=geometric(0.1, 0.01),

@@ -16,7 +16,7 @@ from walkstep.references import Reference
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MOST_ENTRIES = 1 << 23  # in the rows of all mentions together: 64 MiB
-_MOST_PATTERNS = 1 << 15
+_MOST_PATTERNS = 1 << 19
 _SHORTEST_ROW, _LONGEST_ROW = 16, 2048
 
 
@@ -47,13 +47,18 @@ def pair_levels(
 ) -> PairLevels:
     """A memory for the levels of about ``n_places`` pairs.
 
-    With an ``order`` of the mentions, each has a row for about ``n_partners`` others, where memory allows; those
-    that meet often should stand side by side in it, so that they do so in the rows.
+    With an ``order`` of the mentions, each has a row for about ``n_partners`` others, for fewer where there are many
+    mentions, and for none where there are too many; those that meet often should stand side by side in it, so that
+    they do so in the rows.
     """
     bits = max(4, int(n_places - 1).bit_length())
-    n_patterns = min(_MOST_PATTERNS, 1 << bits)
+    n_mentions = 0 if order is None else len(order)
     width = 1 << int(np.clip(1.25 * n_partners, _SHORTEST_ROW, _LONGEST_ROW) - 1).bit_length()
-    n_mentions = 0 if order is None or len(order) * width > _MOST_ENTRIES else len(order)
+    while width > _SHORTEST_ROW and n_mentions * width > _MOST_ENTRIES:
+        width //= 2
+    if n_mentions * width > _MOST_ENTRIES:
+        n_mentions = 0
+    n_patterns = min(_MOST_PATTERNS, 1 << bits) if n_mentions else 1
     signature = types.void(Reference(typeof(comparisons)), types.int64, types.int64, types.uint8[::1])
     return PairLevels(
         comparisons,

@@ -17,6 +17,9 @@ from walkstep.worlds.clusters import bring_to, member
 from walkstep.worlds.pair_levels import look
 from walkstep.worlds.randomness import below, next_word, uniform
 
+RARITY = 0.75
+"""How much more often a walk looks into small blocks; see `block_guided`."""
+
 
 class Transfer(NamedTuple):
     """The last ``n`` members of cluster ``source`` go to cluster ``target``."""
@@ -36,6 +39,7 @@ class TransferProposer(NamedTuple):
     block_members: NDArray[np.int32]
     record_ptr: NDArray[np.int64]  # (M+1,)
     record_blocks: NDArray[np.int32]
+    record_reach: NDArray[np.float64]  # weights of each record's blocks, added up; empty where it has one at most
     block_of: NDArray[np.int32]  # (M,) the block of each mention, -1 for none; empty where some lie in several
     focus: NDArray[np.int32]  # mentions to move; all of them where it is empty
     guide: NDArray[np.float64]  # weights that say which side of a split a mention is drawn to; levels where empty
@@ -61,6 +65,7 @@ def block_guided(
     guide: NDArray[np.float64] | None = None,
     max_pairs: int = 1 << 14,
     even_splits: bool = False,
+    rarity: float = RARITY,
 ) -> TransferProposer:
     """Move a random mention to the entity of one that shares a block with it; or merge, or split, those of both.
 
@@ -79,7 +84,12 @@ def block_guided(
     even_splits : bool
         Whether coins decide the sides of a split, not likeness: few splits are then any good, but neither they nor
         merges, whose way back they are, compare a mention with others before they are priced.
+    rarity : float
+        Of the blocks of a mention, one of which mates are drawn from, one with n others is chosen with probability
+        proportional to n ** -rarity: 0 takes all alike, 1 looks twice as often into one of half the size.
     """
+    if not 0.0 <= rarity < np.inf:
+        raise ValueError(f"rarity is {rarity}; give 0, where blocks count alike, or more")
     if min(share_merge, share_uniform) < 0.0 or not share_merge + share_uniform <= 1.0:
         raise ValueError(f"shares are {share_merge} and {share_uniform}; give two from 0 to 1, at most 1 together")
     n = len(blocks.record_ptr) - 1
@@ -92,6 +102,7 @@ def block_guided(
         int(max_pairs),
         bool(even_splits),
         n if share_merge > 0.0 else 0,
+        rarity,
     )
 
 
@@ -105,10 +116,22 @@ def _only_block(record_ptr, record_blocks) -> NDArray[np.int32]:
     return block_of
 
 
-def _proposer(blocks, focus, guide, share_merge, share_uniform, max_pairs, is_even, n_sides) -> TransferProposer:
+def _reaches(blocks, rarity: float) -> NDArray[np.float64]:
+    """The weights of each record's blocks, added up; nothing where no record lies in two."""
+    block_ptr, _, record_ptr, record_blocks = blocks
+    if np.diff(record_ptr).max(initial=0) <= 1:
+        return np.zeros(0)
+    n_others = np.diff(block_ptr)[record_blocks] - 1.0
+    total = np.concatenate([[0.0], np.cumsum(np.maximum(n_others, 1.0) ** -rarity)])
+    return total[1:] - np.repeat(total[record_ptr[:-1]], np.diff(record_ptr))
+
+
+def _proposer(
+    blocks, focus, guide, share_merge, share_uniform, max_pairs, is_even, n_sides, rarity=0.0
+) -> TransferProposer:
     """Arrays in the one form that loops are compiled for: contiguous and read-only."""
-    forms = (np.int64, np.int32, np.int64, np.int32, np.int32, np.int32, np.float64)
-    given = (*blocks, _only_block(*blocks[2:]), focus, guide)
+    forms = (np.int64, np.int32, np.int64, np.int32, np.float64, np.int32, np.int32, np.float64)
+    given = (*blocks, _reaches(blocks, rarity), _only_block(*blocks[2:]), focus, guide)
     arrays = [np.ascontiguousarray(x, form).view() for x, form in zip(given, forms, strict=True)]
     for array in arrays:
         array.flags.writeable = False
@@ -122,6 +145,18 @@ def n_mates(proposer: TransferProposer, n_mentions: int) -> float:
         return float(n_mentions)
     size = np.diff(proposer.block_ptr).astype(np.float64)
     return float((size * (size - 1)).sum() / max(n_mentions, 1))
+
+
+def n_drawn_from(proposer: TransferProposer, n_mentions: int) -> float:
+    """Among how many others a mention's mate is drawn, on average over mentions and their blocks."""
+    n_others = np.diff(proposer.block_ptr)[proposer.record_blocks] - 1.0
+    if len(proposer.record_reach) == 0:
+        return float(n_others.sum() / max(n_mentions, 1))
+    first, last = proposer.record_ptr[:-1], proposer.record_ptr[1:]
+    weight = np.diff(proposer.record_reach, prepend=0.0)
+    weight[first[first < last]] = proposer.record_reach[first[first < last]]
+    share = weight / np.repeat(proposer.record_reach[np.maximum(last - 1, 0)], last - first)
+    return float((share * n_others).sum() / max(n_mentions, 1))
 
 
 def block_order(proposer: TransferProposer, n_mentions: int) -> NDArray[np.int32]:
@@ -227,7 +262,12 @@ def _mate(proposer, mention, rng):
     first, last = proposer.record_ptr[mention], proposer.record_ptr[mention + 1]
     if first == last:
         return np.int64(-1)
-    b = proposer.record_blocks[first + below(rng, last - first)]
+    at = first
+    if last - first > 1:
+        point = uniform(rng) * proposer.record_reach[last - 1]
+        while at < last - 1 and proposer.record_reach[at] <= point:
+            at += 1
+    b = proposer.record_blocks[at]
     start = proposer.block_ptr[b]
     n = proposer.block_ptr[b + 1] - start
     while True:
@@ -238,22 +278,24 @@ def _mate(proposer, mention, rng):
 
 @compiled(inline=True)
 def _pull(proposer, mention, other):
-    """The probability that ``other`` is drawn as a mate of ``mention``."""
-    i, last_i = proposer.record_ptr[mention], proposer.record_ptr[mention + 1]
+    """The probability that ``other`` is drawn as a mate of ``mention``, where mentions lie in several blocks."""
+    first, last_i = proposer.record_ptr[mention], proposer.record_ptr[mention + 1]
     j, last_j = proposer.record_ptr[other], proposer.record_ptr[other + 1]
-    n_blocks = last_i - i
+    reach = proposer.record_reach
     total = 0.0
+    i = first
     while i < last_i and j < last_j:
         a, b = proposer.record_blocks[i], proposer.record_blocks[j]
         if a == b:
-            total += 1.0 / (proposer.block_ptr[a + 1] - proposer.block_ptr[a] - 1)
+            weight = reach[i] - (reach[i - 1] if i > first else 0.0)
+            total += weight / (proposer.block_ptr[a + 1] - proposer.block_ptr[a] - 1)
             i += 1
             j += 1
         elif a < b:
             i += 1
         else:
             j += 1
-    return total / n_blocks
+    return total / reach[last_i - 1]
 
 
 @compiled(inline=True)
