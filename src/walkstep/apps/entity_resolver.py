@@ -28,12 +28,14 @@ from walkstep.data.records import as_frame, check_id, linked, truth_codes
 from walkstep.evaluation.clusters import ClusterScores, cluster_scores
 from walkstep.features.blocking import Blocking
 from walkstep.features.comparators import Comparator
+from walkstep.inference.annealing import Schedule
 from walkstep.inference.consensus import consensus
-from walkstep.inference.pair_posterior import sample_partitions
-from walkstep.inference.partition_search import coarse_to_fine, search
+from walkstep.inference.pair_posterior import Partitions, sample_partitions
+from walkstep.inference.partition_search import Found, coarse_to_fine, search
 from walkstep.inference.partition_update import add_mentions, carry_on
 from walkstep.model.partition_templates import PartitionTemplate
 from walkstep.worlds.link_constraints import LinkConstraints, link_constraints
+from walkstep.worlds.partition import PartitionWorld
 from walkstep.worlds.randomness import as_generator
 
 _SIGNALS = ("pair-accuracy", "pair-f1", "b-cubed")
@@ -262,7 +264,16 @@ class EntityResolver(Estimator):
         names = self._ids(frame, clean if more else None)
         prepared = self.model_.prepare(self._features(frame, None))
         held = self._constraints(frame, names, links, clean)
-        return self._answer(frame, names, prepared, held, None)
+        rng = as_generator(self.random_state)
+        world = prepared.world(constraints=held, guide=self.weights_)
+        n_moves, shares = self._effort(prepared.n_records)
+        found = search(world, self.weights_, n_moves=n_moves, shares=shares, screen=True, rng=rng)
+        answer, samples = found.assignment, None
+        if self.n_samples and not found.interrupted:
+            samples = self._sampled(self._standing(prepared, held, found), rng)
+            if self.decision == "consensus":
+                answer = consensus(samples, [answer]).assignment
+        return self._resolution(frame, names, np.asarray(answer, dtype=np.int64), found, prepared, held, samples)
 
     def predict(self, records: Any) -> NDArray[np.int64]:
         """The entity of each record, as a number; `resolve` says more."""
@@ -285,51 +296,49 @@ class EntityResolver(Estimator):
         names = self._ids(frame)
         prepared = result.prepared.extend(self._features(new, None))
         held = self._constraints(frame, names, links)
-        return self._answer(frame, names, prepared, held, result)
+        rng = as_generator(self.random_state)
+        n_before = len(result.ids)
+        start = np.concatenate([_as_places(result.assignment), np.arange(n_before, prepared.n_records)])
+        world = prepared.world(assignment=start, constraints=held, guide=self.weights_)
+        n_moves, shares = self._effort(new.height)
+        found = add_mentions(world, self.weights_, n_before, n_moves=n_moves, shares=shares, rng=rng)
+        samples = None
+        if self.n_samples and not found.interrupted:
+            standing = self._standing(prepared, held, found)
+            if result.samples is None:
+                samples = self._sampled(standing, rng)
+            else:
+                samples = carry_on(standing, self.weights_, result.samples, temperature=self.temperature_, rng=rng)
+        assignment = _kept_names(result.assignment, np.asarray(found.assignment, dtype=np.int64))
+        return self._resolution(frame, names, assignment, found, prepared, held, samples)
 
-    def _answer(
+    def _effort(self, n_placed: int) -> tuple[int | None, Schedule | None]:
+        """How many moves it takes to place so many records, and the share of factors they look at."""
+        n_moves = None if self.moves is None else max(1, int(self.moves * n_placed))
+        return n_moves, None if self.coarse is None else coarse_to_fine(self.coarse)
+
+    def _standing(self, prepared: PreparedRecords, held: LinkConstraints | None, found: Found) -> PartitionWorld:
+        """The world to sample from: at what was found, with all that was compared on the way."""
+        world = prepared.world(
+            assignment=found.assignment, constraints=held, guide=self.weights_, share_merge=SHARE_MERGE_OF_SAMPLES
+        )
+        return world._replace(pairs=found.pairs)
+
+    def _sampled(self, standing: PartitionWorld, rng: np.random.Generator) -> Partitions:
+        return sample_partitions(
+            standing, self.weights_, n_samples=self.n_samples, temperature=self.temperature_, rng=rng
+        )
+
+    def _resolution(
         self,
         frame: pl.DataFrame,
         names: list[Any],
+        assignment: NDArray[np.int64],
+        found: Found,
         prepared: PreparedRecords,
         held: LinkConstraints | None,
-        before: Resolution | None,
+        samples: Partitions | None,
     ) -> Resolution:
-        generator = as_generator(self.random_state)
-        n = prepared.n_records
-        shares = None if self.coarse is None else coarse_to_fine(self.coarse)
-        start = np.arange(n, dtype=np.int64)
-        if before is not None:
-            start = np.concatenate([_as_places(before.assignment), start[len(before.ids) :]])
-        world = prepared.world(assignment=start, constraints=held, guide=self.weights_)
-        n_placed = n if before is None else n - len(before.ids)
-        n_moves = None if self.moves is None else max(1, int(self.moves * n_placed))
-        if before is None:
-            found = search(world, self.weights_, n_moves=n_moves, shares=shares, screen=True, rng=generator)
-        else:
-            found = add_mentions(world, self.weights_, len(before.ids), n_moves=n_moves, shares=shares, rng=generator)
-        answer, samples = found.assignment, None
-        if self.n_samples and not found.interrupted:
-            standing = prepared.world(
-                assignment=answer, constraints=held, guide=self.weights_, share_merge=SHARE_MERGE_OF_SAMPLES
-            )._replace(pairs=found.pairs)
-            if before is not None and before.samples is not None:
-                samples = carry_on(
-                    standing, self.weights_, before.samples, temperature=self.temperature_, rng=generator
-                )
-            else:
-                samples = sample_partitions(
-                    standing,
-                    self.weights_,
-                    n_samples=self.n_samples,
-                    temperature=self.temperature_,
-                    rng=generator,
-                )
-            if self.decision == "consensus" and before is None:
-                answer = consensus(samples, [answer]).assignment
-        assignment = np.asarray(answer, dtype=np.int64)
-        if before is not None:
-            assignment = _kept_names(before.assignment, assignment)
         notes = [*prepared.index.report.warnings]
         if self.learned_from_.startswith("no labels"):
             notes.append(f"weights come from {self.learned_from_}")
