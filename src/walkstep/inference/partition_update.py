@@ -3,17 +3,22 @@
 The work is in proportion to the new mentions and the entities they come to, not to all there are.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from walkstep.inference.annealing import Schedule, geometric
+from walkstep.inference.annealing import Outcome, Schedule, geometric
 from walkstep.inference.pair_posterior import Partitions
-from walkstep.inference.partition_search import Found, focus_on, partition_sampler, search
-from walkstep.worlds.partition import PartitionWorld, at_assignment
-from walkstep.worlds.randomness import Seed, as_generator, stream
+from walkstep.inference.partition_search import Found, default_moves, focus_on, partition_sampler
+from walkstep.worlds.partition import PartitionWorld, at_assignment, partition_score
+from walkstep.worlds.randomness import Seed, stream
 
-_MOVES_TO_REVISIT = 20  # for each mention of an entity that new ones have joined
-_MOVES_TO_CARRY_ON = 3  # for each of them in every sample; those samples were far apart before
+_N_BLOCKS = 8  # of moves: few, since each takes milliseconds whatever it does
+_MOVES_TO_REVISIT = 3  # in each of two blocks, for each mention of an entity that new ones have joined
+_MOVES_TO_SETTLE = 20  # in a greedy block, for each new mention and each that was put out
+_MOST_GREEDY = 100
+_MOVES_TO_CARRY_ON = 2  # for each new mention in every sample; those samples were far apart before
 
 
 def joined_by(assignment: ArrayLike, n_before: int) -> NDArray[np.int32]:
@@ -39,28 +44,53 @@ def add_mentions(
 ) -> Found:
     """Find a place for the mentions from ``n_before`` on, from where the world stands.
 
-    First only they are moved, with all that `search` does; then they, those they have joined and those they have put
-    out, in few moves.
+    First only they are moved, as a search would; then they, those they have joined and those they have put out, in few
+    moves; then the new and the put out, greedily, until nothing gains. Ctrl-C ends it early, with where it stands.
     """
-    generator = as_generator(rng)
     new = np.arange(n_before, len(world.truth), dtype=np.int32)
-    placed = search(world, weights, n_moves=n_moves, shares=shares, screen=True, rng=generator, focus=new)
-    if placed.interrupted:
-        return placed
-    # A merge or a split may have moved old ones too; clusters are named by their first mention, so theirs has changed.
-    moved = np.flatnonzero(placed.assignment[:n_before] != world.values[:n_before])
-    near = np.union1d(joined_by(placed.assignment, n_before), moved)
-    seen = search(
-        at_assignment(world._replace(pairs=placed.pairs), placed.assignment),
-        weights,
-        n_moves=_MOVES_TO_REVISIT * len(near),
-        temperatures=geometric(0.1, 0.01),
-        n_blocks=5,
-        rng=generator,
-        focus=near,
-    )
-    moves, factors = placed.n_moves + seen.n_moves, placed.n_factors + seen.n_factors
-    return seen._replace(n_moves=moves, n_factors=factors)
+    placing = focus_on(world, new)
+    n_moves = default_moves(placing) if n_moves is None else n_moves
+    first = partition_sampler(placing, weights, n_moves=max(1, n_moves // _N_BLOCKS), screen=True)
+    words = stream(rng)
+    state = first.init()
+    temperatures, outcome = geometric(0.5, 0.01), Outcome.NOT_CONVERGED
+    moves = factors = 0
+    try:
+        for t in range(_N_BLOCKS):
+            progress = t / (_N_BLOCKS - 1)
+            share = 1.0 if shares is None else float(shares(progress))
+            state, info = first.step(words, state, temperatures(progress), share)
+            moves, factors = moves + info.n_moves, factors + (info.n_factors or 0)
+        near = focus_on(world, np.union1d(joined_by(state.values, n_before), _moved(world, state, n_before)))
+        revisit = partition_sampler(near, weights, n_moves=_MOVES_TO_REVISIT * len(near.proposer.focus), screen=True)
+        state = _facing(state, near)
+        for temperature in (0.1, 0.01):
+            state, info = revisit.step(words, state, temperature)
+            moves, factors = moves + info.n_moves, factors + (info.n_factors or 0)
+        settling = focus_on(world, np.union1d(new, _moved(world, state, n_before)))
+        greedy = partition_sampler(settling, weights, n_moves=_MOVES_TO_SETTLE * len(settling.proposer.focus))
+        state = _facing(state, settling)
+        for _ in range(_MOST_GREEDY):
+            before = greedy.score(state)
+            state, info = greedy.step(words, state, 0.0)
+            moves, factors = moves + info.n_moves, factors + (info.n_factors or 0)
+            if greedy.score(state) <= before + 1e-9 * (1.0 + abs(before)):
+                outcome = Outcome.CONVERGED
+                break
+    except KeyboardInterrupt:
+        outcome = Outcome.INTERRUPTED
+    score = partition_score(state.world, weights) if outcome is Outcome.INTERRUPTED else first.score(state)
+    return Found(np.array(state.values), score, moves, factors, outcome, state.world.pairs)
+
+
+def _moved(world: PartitionWorld, state: Any, n_before: int) -> NDArray[np.int64]:
+    """The old mentions that a merge or a split has moved too: clusters are named by their first, and theirs changed."""
+    return np.flatnonzero(state.values[:n_before] != world.values[:n_before])
+
+
+def _facing(state: Any, world: PartitionWorld) -> Any:
+    """The same state, whose moves come from the proposer of another world."""
+    return state._replace(world=state.world._replace(proposer=world.proposer))
 
 
 def carry_on(
@@ -68,8 +98,8 @@ def carry_on(
 ) -> Partitions:
     """Samples of a partition to which mentions were added, each carried on from one drawn before they came.
 
-    In every sample a new mention begins with those it is with where the world stands; then the new ones and those
-    they have joined there are moved, a few times each. Scores are not counted.
+    In every sample a new mention begins with those it is with where the world stands; then the new ones are moved, a
+    few times each. Scores are not counted.
 
     Parameters
     ----------
@@ -83,9 +113,9 @@ def carry_on(
     rng : int or numpy Generator
     """
     n_before, answer = before.draws.shape[1], world.values
-    near = joined_by(answer, n_before)
+    new = np.arange(n_before, len(answer))
     sampler = partition_sampler(
-        focus_on(world, near), weights, n_moves=max(1, _MOVES_TO_CARRY_ON * len(near)), temperature=temperature
+        focus_on(world, new), weights, n_moves=_MOVES_TO_CARRY_ON * len(new), temperature=temperature
     )
     words = stream(rng)
     state = sampler.init()

@@ -225,7 +225,7 @@ def author_world(frame: pl.DataFrame, truth: NDArray[np.int32]) -> PartitionWorl
     blocking = Blocking([Same("surname", "initial:given")], max_block=_MAX_BLOCK)
     blocks = blocking.build(frame.select("surname", "given")).blocks
     # Coins decide the splits, so that no move looks at a pair that is not counted.
-    proposer = block_guided(blocks, share_merge=_SHARE_MERGE, even_splits=True)
+    proposer = block_guided(blocks, share_merge=_SHARE_MERGE, even_splits=True, rarity=0.0)
     # Given names alone do not tell a middle initial from a surname.
     frame = frame.with_columns(name=pl.col("given") + " " + pl.col("surname"), mentions=_commonness())
     encoded = encode(frame.select({c.column: pl.col(c.column) for c in COMPARATORS}.values()), COMPARATORS)

@@ -151,7 +151,7 @@ def partition_world(
         mover,
     )
     _prepare(world)
-    _count_all(world)
+    _count(world)
     return world
 
 
@@ -170,7 +170,7 @@ def at_assignment(world: PartitionWorld, assignment: ArrayLike) -> PartitionWorl
         mark=np.full_like(world.mark, -1),  # what a walk has left there would be taken for a slot
     )
     made = made._replace(signal=world.signal._replace(counts=world.signal.counts.copy()))
-    _count_all(made)
+    _count(made)
     return made
 
 
@@ -251,14 +251,18 @@ def _look_ahead(world, move):
         world.ahead_values[1, 1, f] = world.present[target, f] + n_known
 
 
+def _count(world: PartitionWorld) -> None:
+    """Count what every cluster holds, where some template asks for it; a call alone takes milliseconds."""
+    if world.ahead_counts.shape[1] or len(world.model.n_values):
+        _count_all(world)
+
+
 @compiled(allocates=False)
 def _count_all(whole):
     """Count what every cluster holds, from nothing."""
     world = refer(whole)
     model, held = world.model, world.clusters
     n_levels, n_columns = world.ahead_counts.shape[1], len(model.n_values)
-    if n_levels == 0 and n_columns == 0:
-        return
     for slot in range(len(held.size)):
         n = held.size[slot]
         if n == 0:
