@@ -55,7 +55,7 @@ def test_samples_are_carried_on_where_new_mentions_came():
 
 @pytest.mark.statistical
 def test_carried_on_long_enough_samples_are_those_of_the_model(monkeypatch):
-    monkeypatch.setattr("walkstep.inference.partition_update._MOVES_TO_CARRY_ON", 60)
+    monkeypatch.setattr("walkstep.inference.partition_update._MOVES_TO_CARRY_ON", 400)
     toy = Toy(5)
     blocks = blocks_of(5, [[0, 1, 2, 3, 4]])
     weights = 0.3 * toy.weights

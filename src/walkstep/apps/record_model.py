@@ -134,7 +134,9 @@ def _made(known: Mapping[str, Any], plain: Mapping[str, Any]) -> Any:
     if made is Same:
         return Same(*values["parts"])
     if made is Affinity:
-        return Affinity(tuple(tuple(joined) for joined in values["conjunctions"]))
+        alone = values.get("comparators")
+        joined = tuple(tuple(names) for names in values["conjunctions"])
+        return Affinity(joined, None if alone is None else tuple(alone))
     allowed = {field.name for field in fields(made)}
     return made(**{name: value for name, value in values.items() if name in allowed})
 

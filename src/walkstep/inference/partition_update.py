@@ -18,7 +18,7 @@ _N_BLOCKS = 8  # of moves: few, since each takes milliseconds whatever it does
 _MOVES_TO_REVISIT = 3  # in each of two blocks, for each mention of an entity that new ones have joined
 _MOVES_TO_SETTLE = 20  # in a greedy block, for each new mention and each that was put out
 _MOST_GREEDY = 100
-_MOVES_TO_CARRY_ON = 2  # for each new mention in every sample; those samples were far apart before
+_MOVES_TO_CARRY_ON = 4  # in every sample, for each new mention, half of them of those it has joined
 
 
 def joined_by(assignment: ArrayLike, n_before: int) -> NDArray[np.int32]:
@@ -98,8 +98,8 @@ def carry_on(
 ) -> Partitions:
     """Samples of a partition to which mentions were added, each carried on from one drawn before they came.
 
-    In every sample a new mention begins with those it is with where the world stands; then the new ones are moved, a
-    few times each. Scores are not counted.
+    In every sample a new mention begins with those it is with where the world stands; then the new ones and those
+    they have joined there are moved. Scores are not counted.
 
     Parameters
     ----------
@@ -113,9 +113,15 @@ def carry_on(
     rng : int or numpy Generator
     """
     n_before, answer = before.draws.shape[1], world.values
-    new = np.arange(n_before, len(answer))
+    new, near = np.arange(n_before, len(answer)), joined_by(answer, n_before)
+    # Half of the moves are of new ones: they are few, and have the most to find.
+    focus = np.concatenate([near, np.repeat(new, -(-len(near) // len(new)))]).astype(np.int32)
+    focus.flags.writeable = False
     sampler = partition_sampler(
-        focus_on(world, new), weights, n_moves=_MOVES_TO_CARRY_ON * len(new), temperature=temperature
+        world._replace(proposer=world.proposer._replace(focus=focus)),
+        weights,
+        n_moves=_MOVES_TO_CARRY_ON * len(new),
+        temperature=temperature,
     )
     words = stream(rng)
     state = sampler.init()
