@@ -9,7 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from walkstep.features.block_keys import Keys, RareTokens, Same, SortedNeighbourhood, Values, normalised
-from walkstep.features.blocking import Blocking, Blocks, default_blocking, lost_pairs
+from walkstep.features.blocking import Blocking
+from walkstep.features.blocks import Blocks
+from walkstep.features.default_blocking import default_blocking
+from walkstep.features.lost_pairs import lost_pairs
 from walkstep.features.minhash import MinHash
 
 WORDS = st.sampled_from(["ada", "byron", "king", "lovelace", "noël", "Ada", ""])

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from scipy.special import logit
 
 from walkstep.features.block_keys import Same
-from walkstep.features.blocking import Blocking, Blocks
+from walkstep.features.blocking import Blocking
+from walkstep.features.blocks import Blocks
 from walkstep.features.comparators import exact, jaccard
 from walkstep.features.encodings import encode
 from walkstep.learning.fellegi_sunter import PairWeights, draw_pairs, fellegi_sunter, levels_without_labels

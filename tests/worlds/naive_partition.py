@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
-from walkstep.features.blocking import Blocks
+from walkstep.features.blocks import Blocks
 from walkstep.features.comparators import exact, jaccard, number
 from walkstep.features.comparisons import compare_pairs
 from walkstep.features.encodings import encode

@@ -14,7 +14,7 @@ from walkstep.apps.progress import EpochProgress
 from walkstep.data.archive import load_archive, save_archive
 from walkstep.data.mentions import MentionDocuments
 from walkstep.evaluation.clusters import ClusterScores, cluster_scores
-from walkstep.features.blocking import Blocks
+from walkstep.features.blocks import Blocks
 from walkstep.features.comparators import Comparator
 from walkstep.features.mention_features import CONJUNCTIONS, DISTINCT_COLUMNS, EncodedMentions, MentionFeatures
 from walkstep.inference.annealing import anneal, geometric

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from walkstep.data.records import match_columns
 from walkstep.features.block_keys import RareTokens, Same, SortedNeighbourhood
-from walkstep.features.blocking import BlockIndex, Blocking, default_blocking
+from walkstep.features.blocking import BlockIndex, Blocking
 from walkstep.features.column_kinds import infer_kinds
 from walkstep.features.comparators import Comparator
+from walkstep.features.default_blocking import default_blocking
 from walkstep.features.default_comparators import default_comparators
 from walkstep.features.encodings import Encoded, encode
 from walkstep.features.minhash import MinHash

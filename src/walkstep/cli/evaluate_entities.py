@@ -9,7 +9,7 @@ from walkstep.apps.entity_resolver import EntityResolver
 from walkstep.cli.resolver_settings import named
 from walkstep.data.records import as_frame, truth_codes
 from walkstep.evaluation.clusters import ClusterScores, cluster_scores
-from walkstep.features.blocking import LostPairs, lost_pairs
+from walkstep.features.lost_pairs import LostPairs, lost_pairs
 
 
 @dataclass(frozen=True)

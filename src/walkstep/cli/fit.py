@@ -282,7 +282,7 @@ def resolve(
 
 def _lost(resolver: "EntityResolver", table: "pl.DataFrame", truth: str) -> str:
     """How many true pairs never meet in a block, in words."""
-    from walkstep.features.blocking import lost_pairs
+    from walkstep.features.lost_pairs import lost_pairs
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # it was shown before

@@ -14,7 +14,7 @@ from scipy.optimize import isotonic_regression
 from scipy.sparse import csr_array
 from scipy.special import expit
 
-from walkstep.features.blocking import Blocks
+from walkstep.features.blocks import Blocks
 from walkstep.features.comparisons import Comparisons, compare_pairs
 
 _LEAST_CERTAIN = 0.8  # below it the two classes run into one another; of the sets we tried, 0.86 was fine and 0.76 not

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from walkstep.data.catalogue import find
 from walkstep.data.records import as_frame, truth_codes
 from walkstep.evaluation.clusters import b_cubed
-from walkstep.features.blocking import default_blocking
 from walkstep.features.column_kinds import infer_kinds
 from walkstep.features.comparisons import compare_pairs
+from walkstep.features.default_blocking import default_blocking
 from walkstep.features.default_comparators import default_comparators
 from walkstep.features.encodings import encode
 from walkstep.inference.annealing import Schedule, constant
