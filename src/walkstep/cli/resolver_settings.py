@@ -80,8 +80,8 @@ def named(*files: Path) -> Iterator[None]:
 
 def check_table_names(*paths: Path | None) -> None:
     """Refuse names of tables that tell no format, before any time is spent on what would go there."""
-    from walkstep.data.readers.tables import _ending
+    from walkstep.data.readers.tables import table_ending
 
     for path in paths:
         if path is not None:
-            _ending(path)
+            table_ending(path)

@@ -45,7 +45,7 @@ def read_table(path: str | os.PathLike, *, encoding: str = "utf-8") -> pl.DataFr
     >>> frame.columns, frame.rows()
     (['surname', 'postcode'], [('waller', '0811'), (None, '2776')])
     """
-    ending = _ending(path)
+    ending = table_ending(path)
     if ending == ".parquet":
         try:
             return stripped(pl.read_parquet(Path(path)))
@@ -80,7 +80,7 @@ def write_table(frame: pl.DataFrame, path: str | os.PathLike) -> None:
     title,authors
     On walks,Ada; Bob
     """
-    ending = _ending(path)
+    ending = table_ending(path)
     if ending in _SEPARATOR:
         frame = _flat(frame, path)
     if ending == ".tsv":
@@ -142,8 +142,14 @@ def stripped(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(changed)
 
 
-def _ending(path: str | os.PathLike) -> str:
-    """The ending that tells a file's format."""
+def table_ending(path: str | os.PathLike) -> str:
+    """The ending of a file's name that tells its format, or an error where it tells none that is known.
+
+    Examples
+    --------
+    >>> table_ending("papers.CSV.gz")
+    '.csv'
+    """
     name = Path(path).name
     ending = Path(name.removesuffix(".gz")).suffix.lower()
     if ending not in _KNOWN or (ending == ".parquet" and name.endswith(".gz")):
