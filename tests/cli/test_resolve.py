@@ -128,6 +128,20 @@ def test_tables_are_linked_without_a_model_too(command, tables, tmp_path):
     assert links["left"].is_unique().all()
 
 
+def test_a_column_named_source_does_not_stand_in_the_way_of_links(resolve, command, tables, tmp_path):
+    with_source = [tmp_path / path.name for path in tables]
+    for path, own in zip(tables, with_source, strict=True):
+        write_table(read_table(path).with_columns(source=pl.lit("web")), own)
+    for name, records in (("plain", tables), ("source", with_source)):
+        output = tmp_path / f"{name}.csv"
+        assert resolve("-o", output, "--id", "id", records=records).exit_code == 0
+        output = tmp_path / f"{name}-unlabelled.csv"
+        assert command("resolve", *records, "--id", "id", "-o", output, "--samples", 5).exit_code == 0
+    # The column says the same everywhere, so it changes nothing.
+    for end in (".csv", "-unlabelled.csv"):
+        assert (tmp_path / f"source{end}").read_bytes() == (tmp_path / f"plain{end}").read_bytes()
+
+
 def test_given_links_name_an_id_of_each_table(resolve, tables, tmp_path):
     given = tmp_path / "given.csv"
     given.write_text("a,b,same\n0,1,1\n2,2,0\n")

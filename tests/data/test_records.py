@@ -117,6 +117,13 @@ def test_linked_tables_are_called_after_their_files(tmp_path):
     assert linked([{"source": [1]}, {"b": [2]}], source="table").columns == ["table", "source", "b"]
 
 
+def test_a_column_named_source_is_kept_beside_the_name_of_the_table():
+    frame = linked([{"source": ["web"], "a": [1]}, {"a": [2]}])
+    assert frame.columns == ["source_table", "source", "a"]
+    assert frame["source_table"].to_list() == ["table1", "table2"]
+    assert frame["source"].to_list() == ["web", None]
+
+
 def test_columns_are_matched_in_the_models_order():
     frame = as_frame({"extra": [1], "b": ["x"], "a": [["y"]]})
     assert match_columns(frame, {"a": "list", "b": "name"}).columns == ["a", "b"]

@@ -173,7 +173,7 @@ def test_tables_that_cannot_be_linked_are_refused():
     with pytest.raises(ValueError, match="there is 1 table to link; give two or more"):
         linked([a])
     with pytest.raises(ValueError, match=r"table 'table2' has a column 'source', .* rename it, or pass source="):
-        linked([a, b])
+        linked([a, b], source="source")
     for names in (["x"], ["x", "x"]):
         with pytest.raises(ValueError, match=r"names is \[.*\] for 2 tables; give each one a name of its own"):
             linked([a, a], names)

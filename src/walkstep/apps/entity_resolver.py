@@ -24,7 +24,7 @@ from walkstep.apps.resolver_learning import (
     learn_unlabelled,
 )
 from walkstep.data.archive import load_archive, save_archive
-from walkstep.data.records import as_frame, check_id, linked, truth_codes
+from walkstep.data.records import as_frame, check_id, linked, origin_column, truth_codes
 from walkstep.evaluation.clusters import ClusterScores, cluster_scores
 from walkstep.features.blocking import Blocking
 from walkstep.features.comparators import Comparator
@@ -252,13 +252,16 @@ class EntityResolver(Estimator):
         records : dataframe, path, list of dicts
         *more : dataframes
             Further tables, to be linked: each is then taken to be clean, so that no two of its records are the same.
+            The result's first column says which table a record is of: ``source`` or, where a table or the model has a
+            column of that name, ``source_table``.
         links : dataframe, path or iterable of (id, id, bool), optional
             Pairs that must, or must not, be together.
         """
         self._check_fitted("weights_")
         if more:
-            frame = linked([as_frame(one) for one in (records, *more)])
-            clean = "source"
+            tables = [as_frame(one) for one in (records, *more)]
+            clean = origin_column([*self.model_.columns, *(name for one in tables for name in one.columns)])
+            frame = linked(tables, source=clean)
         else:
             frame, clean = as_frame(records), self.source
         names = self._ids(frame, clean if more else None)

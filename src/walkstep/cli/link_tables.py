@@ -57,8 +57,9 @@ def link_tables(
                 read = resolver.model_.columns
                 frames = [frame.select([name for name in frame.columns if name in read]) for frame in frames]
             else:
-                resolver.set_params(source="source", ignore=[*resolver.ignore, *([own_id] if own_id else [])])
-                resolver.fit(linked(frames))
+                both = linked(frames)
+                aside = [*resolver.ignore, *([own_id] if own_id else [])]
+                resolver.set_params(source=both.columns[0], ignore=aside).fit(both)
             result = resolver.resolve(*frames, links=held)
     finally:
         resolver.id = own_id

@@ -3,6 +3,7 @@
 import difflib
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, cast
 
@@ -117,8 +118,26 @@ def truth_codes(frame: pl.DataFrame, column: str) -> NDArray[np.int32]:
     return np.array(codes.fill_null(-1), dtype=np.int32)
 
 
-def linked(frames: Iterable[Records], names: Sequence[str] | None = None, *, source: str = "source") -> pl.DataFrame:
-    """Several tables as one, with a column that says where each record comes from.
+def origin_column(taken: Iterable[str]) -> str:
+    """What to call the column that says which table a record is of: ``source``, or, where that is taken, another name.
+
+    Parameters
+    ----------
+    taken : iterable of str
+        Names that mean something else.
+
+    Examples
+    --------
+    >>> origin_column(["title", "year"]), origin_column(["title", "source"]), origin_column(["source", "source_table"])
+    ('source', 'source_table', 'source_table_2')
+    """
+    used = set(taken)
+    names = chain(("source", "source_table"), (f"source_table_{k}" for k in count(2)))
+    return next(name for name in names if name not in used)
+
+
+def linked(frames: Iterable[Records], names: Sequence[str] | None = None, *, source: str | None = None) -> pl.DataFrame:
+    """Several tables as one, with a first column that says where each record comes from.
 
     A column that only some tables have is null elsewhere. Where the types of a column differ, numbers become wider
     numbers, and anything else becomes strings.
@@ -129,8 +148,8 @@ def linked(frames: Iterable[Records], names: Sequence[str] | None = None, *, sou
         Two or more, each as `as_frame` takes them.
     names : sequence of str, optional
         What to call each table; if not given, the names of files, or table1, table2, ...
-    source : str
-        What to call the column that says so.
+    source : str, optional
+        What to call the column that says so; if not given, `origin_column` finds a name that no table has.
 
     Examples
     --------
@@ -151,6 +170,7 @@ def linked(frames: Iterable[Records], names: Sequence[str] | None = None, *, sou
         if source in frame.columns:
             raise ValueError(
                 f"table {name!r} has a column {source!r}, which is to say where records come from; "
+    source = origin_column(column for frame in made for column in frame.columns) if source is None else source
                 "rename it, or pass source= with another name"
             )
     dtype_of_column = {c: _common_dtype([f.schema[c] for f in made if c in f.columns]) for f in made for c in f.columns}
