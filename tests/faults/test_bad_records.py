@@ -91,6 +91,16 @@ def test_a_file_that_is_not_utf8_is_named_with_the_byte(refused, resolver_file, 
     path.write_bytes("id,title\n1,K\u00f6ln\n".encode("latin-1"))
     said = refused("resolve", path, "--model", resolver_file, "-o", tmp_path / "e.csv", "-q")
     assert said.startswith(f"{path} is not utf-8: byte 0xf6 at offset 12 (line 2); save the file as UTF-8")
+    assert said.endswith("(--encoding latin-1)")
+    said = refused("resolve", path, "--model", resolver_file, "-o", tmp_path / "e.csv", "-q", "--encoding", "klingon")
+    assert said == f"{path}: encoding='klingon' is not known; give 'utf-8', 'latin-1', 'cp1252', ..."
+
+
+def test_an_encoding_is_of_records_alone(refused, tagger_file, tmp_path):
+    path = tmp_path / "news.conll"
+    path.write_text("Ada B-PER\n")
+    said = refused("evaluate", tagger_file, path, "--encoding", "latin-1")
+    assert said.startswith(f"--encoding is for tables of records, but {tagger_file} holds a SequenceTagger")
 
 
 def test_columns_that_the_model_reads_must_be_there(refused, resolver_file, citations, table, tmp_path):

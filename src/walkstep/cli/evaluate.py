@@ -17,6 +17,9 @@ def evaluate(
     truth: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Of records: the column that says which entity each one is.")
     ] = None,
+    encoding: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of records: how their text is encoded, such as latin-1 (utf-8).")
+    ] = None,
     allow_unknown: Annotated[
         bool, typer.Option("--allow-unknown", help="Count tags that the model never learned as missed.")
     ] = False,
@@ -29,6 +32,8 @@ def evaluate(
     kind = kind_of(model)
     if truth is not None and kind != "EntityResolver":
         raise ValueError(f"--truth names the column of true entities, but {model} holds a {kind}; leave it out")
+    if encoding is not None and kind != "EntityResolver":
+        raise ValueError(f"--encoding is for tables of records, but {model} holds a {kind}; save {data} as UTF-8")
     if kind == "SequenceTagger":
         from walkstep.apps.sequence_tagger import SequenceTagger
         from walkstep.data.readers.conll import read_conll
@@ -49,7 +54,7 @@ def evaluate(
 
         if truth is None:
             raise ValueError(f"{model} resolves records; name the column of their true entities with --truth")
-        scores = evaluate_entities(model, data, truth)
+        scores = evaluate_entities(model, data, truth, encoding or "utf-8")
     else:
         raise ValueError(f"{model} holds a {kind}, which `walkstep evaluate` does not know; use {kind}.load in Python")
     typer.echo(scores.table())

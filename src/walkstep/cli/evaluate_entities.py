@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from walkstep.apps.entity_resolver import EntityResolver
-from walkstep.cli.resolver_settings import named
-from walkstep.data.records import as_frame, truth_codes
+from walkstep.cli.resolver_settings import named, read_records
+from walkstep.data.records import truth_codes
 from walkstep.evaluation.clusters import ClusterScores, cluster_scores
 from walkstep.features.lost_pairs import LostPairs, lost_pairs
 
@@ -32,12 +32,12 @@ class EntityScores:
         return {**self.scores.to_dict(), "blocking": self.lost._asdict()}
 
 
-def evaluate_entities(model: Path, data: Path, truth: str) -> EntityScores:
+def evaluate_entities(model: Path, data: Path, truth: str, encoding: str = "utf-8") -> EntityScores:
     """Resolve the records of a file and compare with a column of it; records of unknown truth are not counted."""
     resolver = EntityResolver.load(model)
+    frame = read_records(data, encoding)
     with named(data), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of giant blocks: what they cost is in the figures
-        frame = as_frame(data)
         codes = truth_codes(frame, truth)
         result = resolver.resolve(frame.drop(truth))
     if result.interrupted:

@@ -11,6 +11,7 @@ import typer
 from walkstep.cli.files import check_counts, check_inputs, check_outputs, size_of
 from walkstep.cli.resolver_settings import (
     Config,
+    Encoding,
     Id,
     Ignore,
     Kinds,
@@ -19,6 +20,7 @@ from walkstep.cli.resolver_settings import (
     check_table_names,
     make_resolver,
     named,
+    read_records,
 )
 
 if TYPE_CHECKING:
@@ -221,6 +223,7 @@ def resolve(
     ignore: Ignore = None,
     kinds: Kinds = None,
     config: Config = None,
+    encoding: Encoding = "utf-8",
     signal: Annotated[
         Literal["pair-accuracy", "pair-f1", "b-cubed"] | None, typer.Option(help="The metric to train on.")
     ] = None,
@@ -243,8 +246,6 @@ def resolve(
     if truth is not None and pairs is not None:
         raise ValueError("--truth and --pairs cannot be combined; learn from the one or the other")
     _check_learner(learner, step, rate)
-    from walkstep.data.records import as_frame
-
     began = time.perf_counter()
     resolver = make_resolver(
         config,
@@ -260,11 +261,12 @@ def resolve(
         random_state=seed,
         verbose=int(not quiet),
     )
+    table = read_records(records, encoding)
+    labelled, held = (None if path is None else read_records(path, encoding) for path in (pairs, links))
+    _say(quiet, f"read {table.height:,} records of {records}: {', '.join(table.columns)}")
     with named(records), warnings.catch_warnings(record=True) as noticed:
         warnings.simplefilter("always", UserWarning)
-        table = as_frame(records)
-        _say(quiet, f"read {table.height:,} records of {records}: {', '.join(table.columns)}")
-        resolver.fit(table, entity=truth, pairs=pairs, links=links)
+        resolver.fit(table, entity=truth, pairs=labelled, links=held)
     resolver.save(model)
     for one in noticed:
         sys.stderr.write(f"note: {one.message}\n")

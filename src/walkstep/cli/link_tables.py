@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from walkstep.apps.resolution import Resolution
-from walkstep.cli.resolver_settings import named
-from walkstep.data.records import as_frame, check_id, linked
+from walkstep.cli.resolver_settings import named, read_records
+from walkstep.data.records import check_id, linked
 from walkstep.inference.pair_posterior import together
 
 if TYPE_CHECKING:
@@ -25,7 +25,11 @@ class Linked(NamedTuple):
 
 
 def link_tables(
-    resolver: "EntityResolver", paths: Sequence[Path], frames: Sequence[pl.DataFrame], links: Path | None = None
+    resolver: "EntityResolver",
+    paths: Sequence[Path],
+    frames: Sequence[pl.DataFrame],
+    links: Path | None = None,
+    encoding: str = "utf-8",
 ) -> Linked:
     """Link tables, none of which holds the same thing twice.
 
@@ -39,6 +43,8 @@ def link_tables(
         Ids need to differ within each table only.
     links : Path, optional
         Pairs that must, or must not, be linked: an id of the first table, one of the second, and which.
+    encoding : str
+        Of that file.
     """
     ids = []
     for path, frame in zip(paths, frames, strict=True):
@@ -51,7 +57,7 @@ def link_tables(
     own_id, resolver.id = resolver.id, None  # two tables may use the same ids: rows are told apart by their places
     try:
         notes = _unshared(resolver, paths, frames)
-        held = None if links is None else _places(links, ids, paths)
+        held = None if links is None else _places(links, encoding, ids, paths)
         with named(*paths):
             if hasattr(resolver, "weights_"):
                 read = resolver.model_.columns
@@ -85,11 +91,13 @@ def _unshared(resolver: "EntityResolver", paths: Sequence[Path], frames: Sequenc
     ]
 
 
-def _places(links: Path, ids: Sequence[pl.Series], paths: Sequence[Path]) -> list[tuple[int, int, object]]:
+def _places(
+    links: Path, encoding: str, ids: Sequence[pl.Series], paths: Sequence[Path]
+) -> list[tuple[int, int, object]]:
     """Given links by the places of their records among all."""
     if len(ids) != 2:
         raise ValueError(f"--links names records of two tables, and there are {len(ids)}; leave it out")
-    rows = as_frame(links)
+    rows = read_records(links, encoding)
     if rows.width < 3:
         raise ValueError(f"{links} has columns {rows.columns}; give an id of each table and 1 or 0")
     firsts = (0, len(ids[0]))

@@ -11,6 +11,7 @@ import typer
 from walkstep.cli.files import check_inputs, check_outputs, size_of
 from walkstep.cli.resolver_settings import (
     Config,
+    Encoding,
     Id,
     Ignore,
     Kinds,
@@ -19,6 +20,7 @@ from walkstep.cli.resolver_settings import (
     check_table_names,
     make_resolver,
     named,
+    read_records,
 )
 
 if TYPE_CHECKING:
@@ -57,6 +59,7 @@ def resolve(
     ignore: Ignore = None,
     kinds: Kinds = None,
     config: Config = None,
+    encoding: Encoding = "utf-8",
     samples: Annotated[
         int | None, typer.Option(help="Partitions drawn for probabilities and confidence (100).")
     ] = None,
@@ -78,11 +81,9 @@ def resolve(
     n_samples = _n_samples(samples, no_samples, pairs)
     _check_together(records, model, update, source=source, ignore=ignore, kinds=kinds, config=config)
     settings: dict[str, Any] = {"n_samples": n_samples, "moves": moves, "coarse": coarse}
-    from walkstep.data.records import as_frame
 
     began = time.perf_counter()
-    with named(*records):
-        frames = [as_frame(path) for path in records]
+    frames = [read_records(path, encoding) for path in records]
     if not quiet:
         shown = ", ".join(f"{f.height:,} records of {path}" for f, path in zip(frames, records, strict=True))
         sys.stderr.write(f"read {shown}\n")
@@ -96,12 +97,13 @@ def resolve(
         if len(records) > 1:
             from walkstep.cli.link_tables import link_tables
 
-            answer = link_tables(resolver, records, frames, links)
+            answer = link_tables(resolver, records, frames, links, encoding)
             result, entities, likely = answer.result, answer.links, answer.pairs
         else:
+            held = None if links is None else read_records(links, encoding)
             before = None if update is None else earlier_result(resolver, update)
             with named(*records):
-                result = _grouped(resolver, frames[0], links, before)
+                result = _grouped(resolver, frames[0], held, before)
             entities, likely = result.entities, None if result.samples is None else result.pairs
     _write(result, entities, output, likely, pairs)
     what = f"{entities.height:,} links" if len(records) > 1 else f"{result.n_entities:,} entities"
@@ -154,7 +156,7 @@ def _loaded(model: Path, **settings: Any) -> "EntityResolver":
 
 
 def _grouped(
-    resolver: "EntityResolver", frame: "pl.DataFrame", links: Path | None, before: "Resolution | None"
+    resolver: "EntityResolver", frame: "pl.DataFrame", links: "pl.DataFrame | None", before: "Resolution | None"
 ) -> "Resolution":
     """The entities of one table, by themselves or beside those of an earlier run."""
     if before is not None:

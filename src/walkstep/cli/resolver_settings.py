@@ -1,4 +1,4 @@
-"""What ``fit resolve`` and ``resolve`` both ask: what the columns of a table are, and settings from a file."""
+"""What ``fit resolve`` and ``resolve`` both ask: what tables and their columns are, and settings from a file."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from walkstep.apps.entity_resolver import EntityResolver
 
 Id = Annotated[
@@ -28,6 +30,9 @@ Config = Annotated[Path | None, typer.Option(metavar="FILE", help="Settings in T
 Links = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Pairs that must (1) or must not (0) be one entity: two ids and which of these."),
+]
+Encoding = Annotated[
+    str, typer.Option(metavar="NAME", help="How the text of the given tables is encoded, such as latin-1.")
 ]
 
 
@@ -76,6 +81,14 @@ def named(*files: Path) -> Iterator[None]:
         if any(str(file) in text for file in files):
             raise
         raise ValueError(f"{' and '.join(map(str, files))}: {text}") from error
+
+
+def read_records(path: Path, encoding: str) -> "pl.DataFrame":
+    """The table of a file."""
+    from walkstep.data.records import as_frame
+
+    with named(path):
+        return as_frame(path, encoding=encoding)
 
 
 def check_table_names(*paths: Path | None) -> None:

@@ -25,7 +25,7 @@ Records: TypeAlias = (
 )
 
 
-def as_frame(records: Records) -> pl.DataFrame:
+def as_frame(records: Records, *, encoding: str = "utf-8") -> pl.DataFrame:
     """A table of records as a Polars frame, with missing values as nulls.
 
     Strings lose the space around them; empty strings, empty lists and NaN become null. The caller's table
@@ -35,6 +35,8 @@ def as_frame(records: Records) -> pl.DataFrame:
     ----------
     records : DataFrame, LazyFrame, Arrow table, list of dicts, dict of columns, or path
         One row a record. Dataframes of pandas, PyArrow and DuckDB are Arrow tables. A path is read by `read_table`.
+    encoding : str
+        How the text of a file is encoded, where ``records`` is its path.
 
     Examples
     --------
@@ -45,7 +47,9 @@ def as_frame(records: Records) -> pl.DataFrame:
     ...
     ValueError: the table has no rows; give at least one record
     """
-    frame = read_table(records) if isinstance(records, str | os.PathLike) else stripped(_frame(records))
+    frame = (
+        read_table(records, encoding=encoding) if isinstance(records, str | os.PathLike) else stripped(_frame(records))
+    )
     if frame.width == 0:
         raise ValueError("the table has no columns; give at least one")
     if frame.height == 0:
@@ -166,11 +170,11 @@ def linked(frames: Iterable[Records], names: Sequence[str] | None = None, *, sou
     if len(names) != len(tables) or len(set(names)) != len(names):
         raise ValueError(f"names is {list(names)} for {len(tables)} tables; give each one a name of its own")
     made = [as_frame(table) for table in tables]
+    source = origin_column(column for frame in made for column in frame.columns) if source is None else source
     for name, frame in zip(names, made, strict=True):
         if source in frame.columns:
             raise ValueError(
                 f"table {name!r} has a column {source!r}, which is to say where records come from; "
-    source = origin_column(column for frame in made for column in frame.columns) if source is None else source
                 "rename it, or pass source= with another name"
             )
     dtype_of_column = {c: _common_dtype([f.schema[c] for f in made if c in f.columns]) for f in made for c in f.columns}

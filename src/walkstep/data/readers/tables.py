@@ -170,7 +170,7 @@ def _utf8(path: str | os.PathLike, data: bytes, encoding: str) -> bytes:
         raise ValueError(
             f"{path} is not {encoding}: byte 0x{data[error.start]:02x} at offset {error.start} "
             f"(line {data.count(10, 0, error.start) + 1}); save the file as UTF-8, or say what it is in, "
-            "such as encoding='latin-1'"
+            "such as encoding='latin-1' (--encoding latin-1)"
         ) from error
     return data if encoding.lower() in ("utf-8", "utf8") else text.removeprefix("\ufeff").encode()
 
