@@ -8,8 +8,9 @@ import pytest
 
 from walkstep.features.comparators import exact, jaccard, number
 from walkstep.features.encodings import encode
-from walkstep.inference import Outcome, constant
+from walkstep.inference import Outcome, constant, metropolis
 from walkstep.inference.partition_search import coarse_to_fine, default_moves, keeps, partition_sampler, search
+from walkstep.model import Factors, ground
 from walkstep.model.partition_templates import Affinity, Aggregate, Distinct, Size, ground_partition
 from walkstep.worlds.link_constraints import link_constraints
 from walkstep.worlds.partition import at_assignment, partition_score, partition_world
@@ -136,9 +137,13 @@ def test_constraints_are_kept_even_when_the_start_breaks_them():
     assert found.score == pytest.approx(max(partition_score(at_assignment(here, row), pull) for row in allowed))
 
 
-def test_every_document_is_searched():
+def two_documents():
     apart = SimpleNamespace(**vars(BLOCKS) | {"block_ptr": [0, 3, 6], "record_blocks": [0, 0, 0, 1, 1, 1]})
-    here = world(document_ptr=[0, 3, 6], proposer=block_guided(apart, share_merge=0.3))
+    return world(document_ptr=[0, 3, 6], proposer=block_guided(apart, share_merge=0.3))
+
+
+def test_every_document_is_searched():
+    here = two_documents()
     found = search(here, WEIGHTS, rng=0, temperatures=constant(1.0))
     rows = [[*one, *(two + 3)] for one in every_partition(3) for two in every_partition(3)]
     assert found.score == pytest.approx(max(partition_score(at_assignment(here, row), WEIGHTS) for row in rows))
@@ -147,11 +152,27 @@ def test_every_document_is_searched():
     assert info.n_moves == 10
 
 
+def test_a_plain_walk_says_which_document_it_stays_in():
+    here = two_documents()
+    with pytest.raises(ValueError, match=r"has 2 documents, .* name it with document=, .* partition_sampler"):
+        metropolis(here, WEIGHTS)
+    with pytest.raises(ValueError, match="document is 2; the world has documents 0 to 1"):
+        metropolis(here, WEIGHTS, document=2)
+    with pytest.raises(ValueError, match="document is 0, but LabelWorld is no partition world; leave it out"):
+        metropolis(ground([2, 2], [Factors("edge", [[0, 1]])])[0], np.zeros(4), document=0)
+    for document, outside in enumerate(([3, 4, 5], [0, 1, 2])):
+        sampler = metropolis(here, WEIGHTS, document=document, temperature=5.0, n_moves=50)
+        for start in (None, here.values):
+            state, info = sampler.step(stream(0), sampler.init(start))
+            assert state.values[outside].tolist() == outside
+            assert info.n_accepted > 0
+
+
 def test_the_focus_must_name_mentions_and_a_single_document():
     with pytest.raises(ValueError, match="from 0 to 5"):
         search(world(), WEIGHTS, focus=[6])
     with pytest.raises(ValueError, match="2 documents"):
-        search(world(document_ptr=[0, 3, 6]), WEIGHTS, focus=[1])
+        search(two_documents(), WEIGHTS, focus=[1])
 
 
 @pytest.mark.parametrize(

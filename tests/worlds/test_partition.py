@@ -193,10 +193,8 @@ def test_verbs_say_what_moves_do_in_any_document():
             document=document,
             statistics=lambda world: toy.statistics(world.values),
         )
-        sampler = metropolis(world, 0.1 * toy.weights, n_moves=200)
-        state = sampler.init()
-        state.world.window[:] = first, last, document
-        state, _ = sampler.step(stream(0), state)
+        sampler = metropolis(world, 0.1 * toy.weights, document=document, n_moves=200)
+        state, _ = sampler.step(stream(0), sampler.init())
         outside = np.setdiff1d(np.arange(8), np.arange(first, last))
         np.testing.assert_array_equal(state.values[outside], outside)
         assert (state.values[first:last] >= first).all()

@@ -52,6 +52,7 @@ def metropolis(
     *,
     temperature: float = 1.0,
     proposer: Any = None,
+    document: int | None = None,
     n_moves: int | None = None,
     look: Any = None,
     share: float | None = None,
@@ -75,6 +76,9 @@ def metropolis(
     proposer : optional
         For label worlds, where the moves come from: `UniformFlip`, or what `as_proposer` gives. By default the
         world's own.
+    document : int, optional
+        For a partition world of several documents, the one to walk in: all other mentions stay where they are.
+        `partition_sampler` walks through all documents.
     n_moves : int, optional
         Moves in one step; by default one for each variable, and 1000 in worlds that are not over labels.
     look : callable, optional
@@ -102,6 +106,7 @@ def metropolis(
     held: Potentials | None = None
     if isinstance(world, Graph):
         world = label_world(world)
+    _check_document(world, document)
     if screen and "n_leaving" not in verbs_of(type(world)):
         raise ValueError(
             f"screen=True looks first at where a move goes, and {type(world).__name__} has no verb 'n_leaving' to tell"
@@ -153,6 +158,8 @@ def metropolis(
         if isinstance(template, PartitionWorld):
             own = own if values is None else at_assignment(own, values)
             own = own._replace(pairs=with_scores(own.pairs))
+            if document is not None:
+                own.window[:] = *own.document_ptr[document : document + 2], document
         elif values is not None:
             if held is not None:
                 values = label_world(own.graph, values=values).values
@@ -186,6 +193,20 @@ def metropolis(
     if look is None:
         return Sampler(init, step, score, sizes)
     return Sampler(init, step, score, None, lambda state: look(state.world))
+
+
+def _check_document(world: Any, document: int | None) -> None:
+    """An error unless it is clear where a walk is to go: one that enters a document never leaves it."""
+    n = len(world.document_ptr) - 1 if isinstance(world, PartitionWorld) else 1
+    if document is None and n > 1:
+        raise ValueError(
+            f"the world has {n} documents, and this walk stays in one of them; name it with document=, "
+            "or walk through all with partition_sampler"
+        )
+    if document is not None and not isinstance(world, PartitionWorld):
+        raise ValueError(f"document is {document}, but {type(world).__name__} is no partition world; leave it out")
+    if document is not None and not 0 <= document < n:
+        raise ValueError(f"document is {document}; the world has documents 0 to {n - 1}")
 
 
 def own_arrays(world: Any) -> Any:

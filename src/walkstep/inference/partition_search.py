@@ -85,7 +85,7 @@ def partition_sampler(
     # A state fits every sampler over its world, so each length of block has one of its own.
     blocks = np.maximum(1, np.ceil(n_moves * sizes[documents] / max(1, int(sizes[documents].sum())))).astype(np.int64)
     samplers = {
-        n: metropolis(world, weights, temperature=temperature, n_moves=n, share=share, screen=screen)
+        n: metropolis(world, weights, temperature=temperature, document=0, n_moves=n, share=share, screen=screen)
         for n in [1, *np.unique(blocks).tolist()]
     }
 
