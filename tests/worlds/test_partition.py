@@ -331,6 +331,14 @@ def test_worlds_refuse_what_does_not_fit(settings, message):
         world_of(toy_of(4), **settings)
 
 
+def test_blocks_must_not_reach_across_documents():
+    settings = {"document_ptr": [0, 2, 4], "n_mentions": 4}
+    groups = [[0, 1], [3, 2], [1, 2]]
+    world_of(toy_of(4), proposer=block_guided(blocks_of(4, groups[:2])), **settings)
+    with pytest.raises(ValueError, match=r"a block holds mentions 1 and 2, of documents 0 and 1, .* give block_guided"):
+        world_of(toy_of(4), proposer=block_guided(blocks_of(4, groups)), **settings)
+
+
 def test_mates_are_drawn_among_fewer_the_more_small_blocks_count():
     blocks = blocks_of(5, [[0, 1, 2, 3, 4], [0, 1]])
     for rarity in (0.0, 1.0):

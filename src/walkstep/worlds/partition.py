@@ -21,6 +21,7 @@ from walkstep.worlds.partition_proposers import (
     Transfer,
     TransferProposer,
     block_order,
+    check_blocks_within,
     n_mates,
     prepare_parts,
     score_of_pair,
@@ -122,6 +123,7 @@ def partition_world(
     n_levels, n_columns = int(model.counted_ptr[-1]), len(model.n_values)
     holders_ptr = np.concatenate([[0], np.cumsum(model.n_values)]).astype(np.int64)
     mover = uniform_mention() if proposer is None else proposer
+    check_blocks_within(mover, ptr)
     if n_places is None:
         most = (1 << 28) // (8 + len(comparisons.n_levels))
         n_places = min(max(512 * n, 1 << 10), 1 << (most.bit_length() - 1))

@@ -72,7 +72,8 @@ def block_guided(
     Parameters
     ----------
     blocks : Blocks
-        From `walkstep.features.blocking`: members of each block, and blocks of each record.
+        From `walkstep.features.blocking`: members of each block, and blocks of each record. In a world of several
+        documents no block may reach across them.
     share_merge, share_uniform : float
         Shares of merges and splits, and of moves to any entity at all.
     focus : int array, optional
@@ -137,6 +138,22 @@ def _proposer(
         array.flags.writeable = False
     fields: tuple[Any, ...] = (*arrays, share_merge, share_uniform, max_pairs, is_even, np.zeros(n_sides, np.int8))
     return TransferProposer(*fields)
+
+
+def check_blocks_within(proposer: TransferProposer, document_ptr: NDArray[np.int64]) -> None:
+    """An error if a block reaches across documents, between which no mention can go."""
+    if len(document_ptr) == 2 or len(proposer.block_members) == 0:
+        return
+    members = proposer.block_members
+    document = np.repeat(np.arange(len(document_ptr) - 1), np.diff(document_ptr))[members]
+    block = np.repeat(np.arange(len(proposer.block_ptr) - 1), np.diff(proposer.block_ptr))
+    wrong = np.flatnonzero((document[1:] != document[:-1]) & (block[1:] == block[:-1]))
+    if len(wrong):
+        at = wrong[0]
+        raise ValueError(
+            f"a block holds mentions {members[at]} and {members[at + 1]}, of documents {document[at]} and "
+            f"{document[at + 1]}, between which nothing moves; give block_guided blocks of each document by itself"
+        )
 
 
 def n_mates(proposer: TransferProposer, n_mentions: int) -> float:
