@@ -9,19 +9,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from walkstep.features.block_keys import (
-    Keys,
-    Rule,
-    TokenCounts,
-    Values,
-    cut_into_windows,
-    expand,
-    find_sorted,
-    place_in_windows,
-    rarest_tokens,
-    tokens_of_records,
-)
+from walkstep.features.block_values import Values
 from walkstep.features.blocks import NO_BLOCKS, NO_KEYS, Blocks, PlacedKeys, grow, merge, sort_by_key
+from walkstep.features.rare_tokens import TokenCounts, rarest_tokens, tokens_of_records
+from walkstep.features.record_keys import Keys, Rule, expand, find_sorted
+from walkstep.features.sorted_neighbourhood import cut_into_windows, place_in_windows
 
 _N_SUB_TOKENS = 3  # tokens by which each record of a giant block is blocked within it
 _N_NAMED = 5  # giant blocks named in a report

@@ -7,7 +7,8 @@ import numpy as np
 
 from walkstep.compiled import compiled
 from walkstep.features._kernels.hashing import finish, mix, mix_all, step
-from walkstep.features.block_keys import Keys, Values, expand, seed_of, text_bytes
+from walkstep.features.block_values import Values, text_bytes
+from walkstep.features.record_keys import Keys, expand, seed_of
 
 _HIGH = np.uint64(32)
 _SHIFT = np.uint32(15)
