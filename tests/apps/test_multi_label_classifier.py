@@ -10,7 +10,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from walkstep.apps.label_set_features import fit_features
 from walkstep.apps.label_set_inference import best_label_sets, label_marginals
-from walkstep.apps.multi_label_classifier import MultiLabelClassifier, _folded
+from walkstep.apps.label_set_model import LabelSetModel, label_set_world
+from walkstep.apps.multi_label_classifier import MultiLabelClassifier
 from walkstep.data.archive import ArchiveError
 from walkstep.data.demo import generate_rows
 from walkstep.model.score import score
@@ -103,9 +104,9 @@ def test_labels_coupled_to_none_are_answered_on_their_own():
 def test_folded_weights_score_as_the_graph_does():
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(3, 2)), rng.integers(0, 2, size=(3, 4)).astype(np.int32)
-    world, layout = quick()._world(X, Y)
+    world, layout = label_set_world(X, Y)
     weights = rng.normal(size=layout.size)
-    model = _folded(weights, layout)
+    model = LabelSetModel.folded(weights, layout)
     log_odds = model.log_odds(X)
     nothing = np.zeros((3, 4), int)
     for r, y in itertools.product(range(3), itertools.product((0, 1), repeat=4)):

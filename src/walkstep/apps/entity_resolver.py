@@ -1,9 +1,7 @@
 """Records in, real-world entities out: jointly, with how sure it is and why."""
 
 import os
-import tomllib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -11,9 +9,11 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from walkstep.apps.base import Estimator
+from walkstep.apps.entity_names import as_places, kept_names
 from walkstep.apps.pair_labels import PairLabels, read_pairs
 from walkstep.apps.progress import EpochProgress
 from walkstep.apps.record_model import PreparedRecords, RecordModel
+from walkstep.apps.record_tables import held_links, record_names, true_entities
 from walkstep.apps.resolution import Resolution
 from walkstep.apps.resolver_learning import (
     SHARE_MERGE_OF_SAMPLES,
@@ -23,8 +23,9 @@ from walkstep.apps.resolver_learning import (
     learn_from_truth,
     learn_unlabelled,
 )
+from walkstep.apps.settings_file import read_settings
 from walkstep.data.archive import load_archive, save_archive
-from walkstep.data.records import as_frame, check_id, linked, origin_column, truth_codes
+from walkstep.data.records import as_frame, linked, origin_column
 from walkstep.evaluation.clusters import ClusterScores, cluster_scores
 from walkstep.features.blocking import Blocking
 from walkstep.features.comparators import Comparator
@@ -34,11 +35,12 @@ from walkstep.inference.pair_posterior import Partitions, sample_partitions
 from walkstep.inference.partition_search import Found, coarse_to_fine, search
 from walkstep.inference.partition_update import add_mentions, carry_on
 from walkstep.model.partition_templates import PartitionTemplate
-from walkstep.worlds.link_constraints import LinkConstraints, link_constraints
+from walkstep.worlds.link_constraints import LinkConstraints
 from walkstep.worlds.partition import PartitionWorld
 from walkstep.worlds.randomness import as_generator
 
 _SIGNALS = ("pair-accuracy", "pair-f1", "b-cubed")
+_PARTS = ("comparators", "blocking", "templates", "kinds")  # which a saved model describes by itself
 
 
 class EntityResolver(Estimator):
@@ -154,22 +156,7 @@ class EntityResolver(Estimator):
         The file may hold any setting that is a number, a text or a list, and tables ``[kinds]``,
         ``[[comparators]]``, ``[blocking]`` and ``[[templates]]`` written as a saved model describes them.
         """
-        with Path(path).open("rb") as file:
-            try:
-                plain = tomllib.load(file)
-            except tomllib.TOMLDecodeError as error:
-                raise ValueError(f"{path} is not TOML: {error}") from None
-        known = cls._setting_names()
-        for name in plain:
-            if name not in known:
-                raise ValueError(f"{path} sets {name!r}; EntityResolver has {', '.join(known)}")
-        parts = {name: plain.pop(name) for name in ("comparators", "blocking", "templates") if name in plain}
-        filled = {"kinds": {}, "comparators": [], "templates": [], "blocking": {"rules": [_ANY_RULE], "max_block": 2}}
-        try:
-            made = RecordModel.from_dict(filled | parts)
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"{path} describes a part that cannot be made: {error!r}") from None
-        return cls(**{**plain, **{name: getattr(made, name) for name in parts}, **settings})
+        return cls(**{**read_settings(path, cls._setting_names()), **settings})
 
     # Training
 
@@ -201,8 +188,8 @@ class EntityResolver(Estimator):
         if entity is not None and pairs is not None:
             raise ValueError("both entity and pairs are given; learn from the one or the other")
         frame = as_frame(records)
-        truth = None if entity is None else self._truth(frame, entity)
-        names = self._ids(frame)
+        truth = None if entity is None else true_entities(frame, entity)
+        names = record_names(frame, self.id)
         used = self._features(frame, entity)
         generator = as_generator(self.random_state)
         model = RecordModel.choose(
@@ -215,7 +202,7 @@ class EntityResolver(Estimator):
             of_clusters=truth is not None and self.n_epochs > 0,
         )
         prepared = model.prepare(used)
-        held = self._constraints(frame, names, links)
+        held = held_links(frame, names, links, self.source)
         labelled = None if pairs is None else read_pairs(pairs, names)
         with EpochProgress(self.n_epochs, self.verbose) as progress:
             learned = self._learn(prepared, truth, labelled, held, generator, progress)
@@ -264,9 +251,9 @@ class EntityResolver(Estimator):
             frame = linked(tables, source=clean)
         else:
             frame, clean = as_frame(records), self.source
-        names = self._ids(frame, clean if more else None)
+        names = record_names(frame, self.id, clean if more else None)
         prepared = self.model_.prepare(self._features(frame, None))
-        held = self._constraints(frame, names, links, clean)
+        held = held_links(frame, names, links, clean)
         rng = as_generator(self.random_state)
         world = prepared.world(constraints=held, guide=self.weights_)
         n_moves, shares = self._effort(prepared.n_records)
@@ -296,12 +283,12 @@ class EntityResolver(Estimator):
         self._check_fitted("weights_")
         new = as_frame(records)
         frame = pl.concat([result.records, new], how="diagonal_relaxed")
-        names = self._ids(frame)
+        names = record_names(frame, self.id)
         prepared = result.prepared.extend(self._features(new, None))
-        held = self._constraints(frame, names, links)
+        held = held_links(frame, names, links, self.source)
         rng = as_generator(self.random_state)
         n_before = len(result.ids)
-        start = np.concatenate([_as_places(result.assignment), np.arange(n_before, prepared.n_records)])
+        start = np.concatenate([as_places(result.assignment), np.arange(n_before, prepared.n_records)])
         world = prepared.world(assignment=start, constraints=held, guide=self.weights_)
         n_moves, shares = self._effort(new.height)
         found = add_mentions(world, self.weights_, n_before, n_moves=n_moves, shares=shares, rng=rng)
@@ -312,7 +299,7 @@ class EntityResolver(Estimator):
                 samples = self._sampled(standing, rng)
             else:
                 samples = carry_on(standing, self.weights_, result.samples, temperature=self.temperature_, rng=rng)
-        assignment = _kept_names(result.assignment, np.asarray(found.assignment, dtype=np.int64))
+        assignment = kept_names(result.assignment, np.asarray(found.assignment, dtype=np.int64))
         return self._resolution(frame, names, assignment, found, prepared, held, samples)
 
     def _effort(self, n_placed: int) -> tuple[int | None, Schedule | None]:
@@ -363,7 +350,7 @@ class EntityResolver(Estimator):
     def evaluate(self, records: Any, entity: str | ArrayLike) -> ClusterScores:
         """Resolve records and compare with the truth; records of unknown truth are resolved too, but not counted."""
         frame = as_frame(records)
-        truth = self._truth(frame, entity)
+        truth = true_entities(frame, entity)
         rest = frame.drop(entity) if isinstance(entity, str) else frame
         return cluster_scores(self.resolve(rest).assignment, truth)
 
@@ -406,25 +393,6 @@ class EntityResolver(Estimator):
         if self.n_samples < 0:
             raise ValueError(f"n_samples is {self.n_samples}; give 0 or more")
 
-    def _ids(self, frame: pl.DataFrame, table: str | None = None) -> list[Any]:
-        """What records are called; of several tables that use an id twice, by table and id."""
-        if self.id is None:
-            return list(range(frame.height))
-        if table is not None and self.id in frame.columns and frame[self.id].is_duplicated().any():
-            for name in frame[table].unique(maintain_order=True):
-                check_id(frame.filter(pl.col(table) == name), self.id)
-            return list(zip(frame[table].to_list(), frame[self.id].to_list(), strict=True))
-        check_id(frame, self.id)
-        return frame[self.id].to_list()
-
-    def _truth(self, frame: pl.DataFrame, entity: str | ArrayLike) -> NDArray[np.int32]:
-        if isinstance(entity, str):
-            return truth_codes(frame, entity)
-        given = pl.DataFrame({"entity": pl.Series(list(np.asarray(entity).tolist()), strict=False)})
-        if given.height != frame.height:
-            raise ValueError(f"entity has {given.height} values for {frame.height} records; give one for each")
-        return truth_codes(given, "entity")
-
     def _features(self, frame: pl.DataFrame, entity: str | ArrayLike | None) -> pl.DataFrame:
         """The columns that may be compared."""
         aside = {self.id, self.source, *self.ignore}
@@ -434,51 +402,3 @@ class EntityResolver(Estimator):
             if name not in frame.columns and not hasattr(self, "weights_"):
                 raise ValueError(f"ignore names column {name!r}; the table has {', '.join(frame.columns)}")
         return frame.drop([name for name in frame.columns if name in aside])
-
-    def _constraints(
-        self, frame: pl.DataFrame, names: list[Any], links: Any, clean: str | None = None
-    ) -> LinkConstraints | None:
-        clean = self.source if clean is None else clean
-        if links is None and clean is None:
-            return None
-        source = None if clean is None else truth_codes(frame, clean)
-        together = apart = None
-        if links is not None:
-            pairs = read_pairs(links, names)
-            both = np.stack([pairs.left, pairs.right], axis=1)
-            together, apart = both[pairs.same], both[~pairs.same]
-        return link_constraints(frame.height, together=together, apart=apart, source=source)
-
-
-_PARTS = ("comparators", "blocking", "templates", "kinds")
-_ANY_RULE = {"type": "Same", "parts": ["any"]}
-
-
-def _as_places(assignment: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Entities named by their first record, whatever ids they had."""
-    first = np.unique(assignment, return_index=True, return_inverse=True)
-    return first[1][first[2]]
-
-
-def _kept_names(before: NDArray[np.int64], after: NDArray[np.int64]) -> NDArray[np.int64]:
-    """New entities under their old ids where most of their old records had them; others get fresh ones."""
-    n_before = len(before)
-    kept = np.full(len(after), -1, np.int64)
-    pairs, counts = np.unique(np.stack([after[:n_before], before], axis=1), axis=0, return_counts=True)
-    taken_new: set[int] = set()
-    taken_old: set[int] = set()
-    names: dict[int, int] = {}
-    for at in np.argsort(-counts, kind="stable"):
-        new, old = pairs[at].tolist()
-        if new not in taken_new and old not in taken_old:
-            names[new] = old
-            taken_new.add(new)
-            taken_old.add(old)
-    fresh = int(max(before.max(initial=-1), len(after) - 1)) + 1
-    for new in np.unique(after).tolist():
-        if new not in names:
-            names[new] = fresh
-            fresh += 1
-    values, inverse = np.unique(after, return_inverse=True)
-    kept[:] = np.array([names[int(v)] for v in values])[inverse]
-    return kept

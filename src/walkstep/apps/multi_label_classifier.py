@@ -3,7 +3,7 @@
 import math
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,42 +11,27 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from walkstep.apps.label_set_features import LabelSetFeatures, fit_features
 from walkstep.apps.label_set_inference import best_label_sets, label_marginals
+from walkstep.apps.label_set_model import LabelSetModel, label_set_world
+from walkstep.apps.label_set_truth import read_classes, read_indicators
 from walkstep.apps.progress import EpochProgress
 from walkstep.data.archive import load_archive, save_archive
 from walkstep.evaluation.labels import LabelSetScores, label_set_scores
-from walkstep.features.rows import rows_from_scipy
 from walkstep.learning.steps import step_rule
 from walkstep.learning.train import Epoch, Trainer
 from walkstep.learning.walk import learner_row
 from walkstep.model.domains import UNKNOWN
-from walkstep.model.factors import Factors
-from walkstep.model.graph import ground
-from walkstep.model.weights import Layout
-from walkstep.worlds.labels import LabelWorld, label_world
+from walkstep.worlds.labels import LabelWorld
 from walkstep.worlds.signals import Hamming, as_metric, token_f1
 
 DECISIONS = ("map", "marginals", "auto")
 # Candidates of decision="auto": 0 is the best whole set, the others cut marginals at one half.
 _TEMPERATURES = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
 _N_FOLDS = 3
-_MAX_FACTORS = 100_000_000
 _SETTINGS_NOT_SAVED = ("signal", "random_state")
-
-
-class _LabelModel(NamedTuple):
-    """A trained pairwise model, folded: only differences between on and off matter."""
-
-    coefficients: NDArray[np.float64]  # (n_labels, n_columns) a row's log odds for each label ...
-    intercepts: NDArray[np.float64]  # (n_labels,) ... with all other labels off
-    coupling: NDArray[np.float64]  # (n_labels, n_labels) what it gains if the other label is on
-
-    def log_odds(self, features: Any) -> NDArray[np.float64]:
-        return np.asarray(features @ self.coefficients.T) + self.intercepts
 
 
 class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
@@ -217,12 +202,12 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
         """The truth as 0, 1 and unknown (n_rows, n_labels); sets what the labels are called."""
         columns = getattr(Y, "columns", None)
         dense = Y.toarray() if issparse(Y) else np.asarray(Y)
-        if dense.ndim == 1:
-            truth = self._read_classes(dense)
+        self.is_single_ = dense.ndim == 1
+        if self.is_single_:
+            self.classes_, truth = read_classes(dense)
         else:
-            truth = _read_indicators(dense)
+            truth = read_indicators(dense)
             self.classes_ = np.arange(truth.shape[1])
-            self.is_single_ = False
         names = label_names
         if names is None:
             names = list(columns) if columns is not None else [f"label{k}" for k in range(truth.shape[1])]
@@ -237,26 +222,9 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
             )
         return truth
 
-    def _read_classes(self, y: Any) -> NDArray[np.int32]:
-        """A single label told by two classes of any kind."""
-        y = column_or_1d(y)
-        if y.dtype.kind == "f":
-            check_array(y, ensure_2d=False, input_name="y")
-        check_classification_targets(y)
-        if type_of_target(y, input_name="y") != "binary":
-            raise ValueError(
-                f"Only binary classification is supported. The type of the target is {type_of_target(y)}. "
-                "Give a matrix of 0 and 1, one column a label."
-            )
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        self.is_single_ = True
-        if len(self.classes_) == 1:
-            codes = codes + 1
-        return codes.reshape(-1, 1).astype(np.int32)
-
     def _learn(
         self, X: Any, truth: NDArray[np.int32], rng: np.random.Generator, progress: EpochProgress | None = None
-    ) -> tuple[LabelSetFeatures, _LabelModel, list[Epoch]]:
+    ) -> tuple[LabelSetFeatures, LabelSetModel, list[Epoch]]:
         """Features, model and how training went."""
         features = fit_features(
             X,
@@ -276,45 +244,10 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
         coupling = np.zeros((n_labels, n_labels))
         epochs: list[Epoch] = []
         if len(free):
-            world, layout = self._world(rows, truth[:, free])
+            world, layout = label_set_world(rows, truth[:, free], pairwise=self.pairwise, signal=self._signal())
             weights, epochs = self._walk(world, rng, progress)
-            coefficients[free], intercepts[free], coupling[np.ix_(free, free)] = _folded(weights, layout)
-        return features, _LabelModel(coefficients, intercepts, coupling), epochs
-
-    def _world(self, rows: Any, truth: NDArray[np.int32]) -> tuple[LabelWorld, Layout]:
-        """The rows' label variables and factors, a document each."""
-        n_rows, n_labels = truth.shape
-        first, second = np.triu_indices(n_labels, 1)
-        if self.pairwise and n_rows * len(first) > _MAX_FACTORS:
-            raise ValueError(
-                f"{n_rows} rows with {len(first)} pairs of labels make {n_rows * len(first):,} factors, more than "
-                f"{_MAX_FACTORS:,}; pass pairwise=False, or train on fewer rows"
-            )
-        variables = np.arange(n_rows * n_labels)
-        groups = [
-            Factors(
-                "label",
-                variables[:, None],
-                features=rows_from_scipy(rows) if issparse(rows) else rows,
-                rows=variables // n_labels,
-                bias=True,
-                sets=variables % n_labels,
-                n_sets=n_labels,
-            )
-        ]
-        if self.pairwise and n_labels > 1:
-            start = np.arange(0, n_rows * n_labels, n_labels)[:, None]
-            scopes = np.stack([start + first, start + second], axis=-1).reshape(-1, 2)
-            sets = np.tile(np.arange(len(first)), n_rows)
-            groups.append(Factors("pair", scopes, sets=sets, n_sets=len(first)))
-        graph, layout = ground(np.full(n_rows * n_labels, 2), groups)
-        world = label_world(
-            graph,
-            truth.ravel(),
-            document_ptr=np.arange(0, n_rows * n_labels + 1, n_labels),
-            signal=self._signal(),
-        )
-        return world, layout
+            coefficients[free], intercepts[free], coupling[np.ix_(free, free)] = LabelSetModel.folded(weights, layout)
+        return features, LabelSetModel(coefficients, intercepts, coupling), epochs
 
     def _signal(self) -> Any:
         if callable(self.signal):
@@ -431,7 +364,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
         """Each label's log odds with all other labels off."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        model = _LabelModel(self.coefficients_, self.intercepts_, self.coupling_)
+        model = LabelSetModel(self.coefficients_, self.intercepts_, self.coupling_)
         return model.log_odds(self.features_.transform(X))
 
     # Keeping
@@ -489,50 +422,6 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
         )
         model.epochs_ = []
         return model
-
-
-def _read_indicators(Y: Any) -> NDArray[np.int32]:
-    """A matrix of 0, 1 and unknown (-1 or NaN), checked."""
-    checks: dict[str, Any] = {"dtype": None, "ensure_all_finite": "allow-nan", "input_name": "Y"}
-    Y = check_array(Y, **checks)
-    if Y.dtype.kind not in "biuf":
-        try:
-            Y = Y.astype(np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"Y holds {Y.dtype} values; give 0 and 1, and -1 or NaN where the truth is unknown"
-            ) from None
-    is_unknown = np.isnan(Y) | (Y == UNKNOWN) if Y.dtype.kind == "f" else Y == UNKNOWN
-    wrong = np.argwhere(~is_unknown & (Y != 0) & (Y != 1))
-    if len(wrong):
-        row, column = wrong[0].tolist()
-        raise ValueError(
-            f"Unknown label type: Y[{row}, {column}] is {Y[row, column]}; give 1 where a row bears a label, 0 where it "
-            "does not, and -1 or NaN where the truth is unknown"
-        )
-    if is_unknown.any() and not (Y == 0).any():
-        raise ValueError(
-            "Y holds -1 (or NaN) and 1 but no 0; -1 says that the truth is unknown: write 0 where a row does not "
-            "bear a label"
-        )
-    return np.where(is_unknown, UNKNOWN, np.where(Y == 1, 1, 0)).astype(np.int32)
-
-
-def _folded(weights: NDArray[np.float64], layout: Layout) -> _LabelModel:
-    """Weights of both values of a label, and of all four of a pair, as log odds and couplings."""
-    unary = layout.view(weights, "label")
-    log_odds = unary[:, :, 1] - unary[:, :, 0]
-    coefficients, intercepts = log_odds[:, :-1].copy(), log_odds[:, -1].copy()
-    n_labels = len(unary)
-    coupling = np.zeros((n_labels, n_labels))
-    if "pair" in layout:
-        pair = layout.view(weights, "pair")[:, 0]
-        first, second = np.triu_indices(n_labels, 1)
-        coupling[first, second] = pair[:, 1, 1] - pair[:, 1, 0] - pair[:, 0, 1] + pair[:, 0, 0]
-        coupling += coupling.T
-        np.add.at(intercepts, first, pair[:, 1, 0] - pair[:, 0, 0])
-        np.add.at(intercepts, second, pair[:, 0, 1] - pair[:, 0, 0])
-    return _LabelModel(coefficients, intercepts, coupling)
 
 
 def _n_steps(trainer: Trainer) -> int:

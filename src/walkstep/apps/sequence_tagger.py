@@ -9,22 +9,21 @@ from numpy.typing import NDArray
 
 from walkstep.apps.base import Estimator
 from walkstep.apps.progress import EpochProgress
+from walkstep.apps.tag_decoding import TagDecoder
 from walkstep.data.archive import load_archive, save_archive
 from walkstep.data.sequences import Sequences
-from walkstep.data.tagging_schemes import allowed_transitions, convert, detect_scheme, split_tag
+from walkstep.data.tagging_schemes import convert, detect_scheme, split_tag
 from walkstep.evaluation.calibration import best_temperature
 from walkstep.evaluation.spans import SpanScores, span_scores
 from walkstep.features.default_features import column_features
-from walkstep.inference.forest import Constraints, Forest, forest
+from walkstep.inference.forest import forest
 from walkstep.inference.k_best import k_best
-from walkstep.inference.loopy import best_near, sampled_marginals
+from walkstep.inference.loopy import sampled_marginals
 from walkstep.inference.marginals import marginals
-from walkstep.inference.viterbi import viterbi
 from walkstep.learning.steps import step_rule
 from walkstep.learning.train import Epoch, Trainer
 from walkstep.model.domains import Domain
-from walkstep.model.factors import Factors
-from walkstep.model.graph import Graph, ground
+from walkstep.model.graph import Graph
 from walkstep.model.grounding import Grounding
 from walkstep.model.templates import Template, linear_chain, second_order_chain, skip_chain
 from walkstep.worlds.labels import label_world
@@ -305,7 +304,8 @@ class SequenceTagger(Estimator):
         known = np.flatnonzero(truth >= 0)
         if len(known) == 0:
             return 1.0
-        plan, constraints = self._chains(corpus), self._constraints()
+        decoder = self._decoder()
+        plan, constraints = decoder.chains(corpus), decoder.constraints
 
         def loss(temperature: float) -> float:
             found = marginals(plan, self.weights_ / temperature, constraints=constraints).probabilities
@@ -336,8 +336,9 @@ class SequenceTagger(Estimator):
         corpus = self._corpus(sentences, None, documents)
         if corpus.n_tokens == 0:
             return []
-        graph, constraints = self._constrained_graph(corpus)
-        if self._is_forest():
+        decoder = self._decoder()
+        graph, constraints = decoder.constrained_graph(corpus)
+        if decoder.is_forest:
             plan = forest(graph, sentence_ptr=corpus.sentence_ptr)
             probabilities = marginals(plan, self.weights_ / self.temperature_, constraints=constraints).probabilities
         else:
@@ -351,9 +352,10 @@ class SequenceTagger(Estimator):
         corpus = self._corpus(sentences, None, None)
         if corpus.n_tokens == 0:
             return []
-        if not self._is_forest():
+        decoder = self._decoder()
+        if not decoder.is_forest:
             raise ValueError("k-best needs a model without cycles; train with templates='chain'")
-        graph, constraints = self._constrained_graph(corpus)
+        graph, constraints = decoder.constrained_graph(corpus)
         found = k_best(forest(graph, sentence_ptr=corpus.sentence_ptr), self.weights_, k, constraints=constraints)
         answers: list[list[tuple[list[str], float]]] = [[] for _ in range(corpus.n_sentences)]
         for rank in range(k):
@@ -415,51 +417,12 @@ class SequenceTagger(Estimator):
         names = self.grounding_.feature_names(block.name)
         return [(names[row], float(table[row])) for row in np.argsort(-table, kind="stable")[:n]]
 
+    def _decoder(self) -> TagDecoder:
+        return TagDecoder(self.grounding_, self.classes_, self.inner_scheme_ if self.constrained else None)
+
     def _decode(self, corpus: Sequences) -> NDArray[np.int32]:
         """The best world of a corpus."""
-        graph, constraints = self._constrained_graph(corpus)
-        if self._is_forest():
-            plan = forest(graph, sentence_ptr=corpus.sentence_ptr)
-            return viterbi(plan, self.weights_, constraints=constraints).values
-        # Begin at the best world of the part without cycles, which is a legal one.
-        start = viterbi(self._chains(corpus), self.weights_, constraints=self._constraints()).values
-        return best_near(graph, self.weights_, start, rng=self.random_state or 0)
-
-    def _chains(self, corpus: Sequences) -> Forest:
-        """The part of the model that joins neighbours alone."""
-        named = zip(self.grounding_.block_names, self.grounding_.templates, strict=True)
-        local = {name for name, template in named if _is_local(template)}
-        groups = [group for group in self.grounding_.factors(corpus) if group.name in local]
-        graph, _ = ground(np.full(corpus.n_tokens, len(self.classes_)), groups, self.layout_)
-        return forest(graph, sentence_ptr=corpus.sentence_ptr)
-
-    def _is_forest(self) -> bool:
-        return all(_is_local(template) for template in self.grounding_.templates)
-
-    def _constraints(self) -> Constraints | None:
-        if not self.constrained or self.inner_scheme_ not in ("bio", "bilou"):
-            return None
-        return Constraints(*allowed_transitions(self.classes_, self.inner_scheme_))
-
-    def _constrained_graph(self, corpus: Sequences) -> tuple[Graph, Constraints | None]:
-        """The graph to decode; without a chain to hold them, the constraints become factors of it."""
-        constraints = self._constraints()
-        if constraints is None or self._is_forest():
-            return self.grounding_.ground(corpus)[0], constraints
-        n = len(self.classes_)
-        is_first = np.zeros(corpus.n_tokens, bool)
-        is_first[corpus.sentence_ptr[:-1]] = True
-        right = np.flatnonzero(~is_first)
-        last = corpus.sentence_ptr[1:] - 1
-        groups = self.grounding_.factors(corpus)
-        for name, scopes, allowed in (
-            ("start", corpus.sentence_ptr[:-1, None], constraints.start),
-            ("end", last[:, None], constraints.end),
-            ("legal", np.stack([right - 1, right], axis=1), constraints.transition),
-        ):
-            if len(scopes):
-                groups.append(Factors(name, scopes, fixed=np.where(allowed, 0.0, -np.inf)))
-        return ground(np.full(corpus.n_tokens, n), groups, self.layout_)[0], None
+        return self._decoder().best(corpus, self.weights_, self.random_state or 0)
 
     def _tags(self, values: NDArray[np.integer], corpus: Sequences) -> list[str]:
         """Values as tags of the training data's scheme."""
@@ -504,12 +467,6 @@ class SequenceTagger(Estimator):
         tagger.dev_scores_, tagger.epochs_ = description["dev_scores"], []
         tagger.temperature_ = description["temperature"]
         return tagger
-
-
-def _is_local(template: Template) -> bool:
-    """Whether it joins at most a tag and its neighbour, so that all such templates together make chains."""
-    offsets = [site.offset for site in template.scope]
-    return not template.joins_pairs and max(offsets) - min(offsets) <= 1
 
 
 def _in_order(tags: Iterable[str]) -> list[str]:

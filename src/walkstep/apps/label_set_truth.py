@@ -1,0 +1,54 @@
+"""Label sets as users give them, checked: a matrix of 0 and 1 with gaps, or a single label of two classes."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_array, column_or_1d
+
+from walkstep.model.domains import UNKNOWN
+
+
+def read_classes(y: Any) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """A single label told by two classes of any kind: the classes, and 0 or 1 for each row (n_rows, 1)."""
+    y = column_or_1d(y)
+    if y.dtype.kind == "f":
+        check_array(y, ensure_2d=False, input_name="y")
+    check_classification_targets(y)
+    if type_of_target(y, input_name="y") != "binary":
+        raise ValueError(
+            f"Only binary classification is supported. The type of the target is {type_of_target(y)}. "
+            "Give a matrix of 0 and 1, one column a label."
+        )
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) == 1:
+        codes = codes + 1
+    return classes, codes.reshape(-1, 1).astype(np.int32)
+
+
+def read_indicators(Y: Any) -> NDArray[np.int32]:
+    """A matrix of 0, 1 and unknown (-1 or NaN), checked."""
+    checks: dict[str, Any] = {"dtype": None, "ensure_all_finite": "allow-nan", "input_name": "Y"}
+    Y = check_array(Y, **checks)
+    if Y.dtype.kind not in "biuf":
+        try:
+            Y = Y.astype(np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"Y holds {Y.dtype} values; give 0 and 1, and -1 or NaN where the truth is unknown"
+            ) from None
+    is_unknown = np.isnan(Y) | (Y == UNKNOWN) if Y.dtype.kind == "f" else Y == UNKNOWN
+    wrong = np.argwhere(~is_unknown & (Y != 0) & (Y != 1))
+    if len(wrong):
+        row, column = wrong[0].tolist()
+        raise ValueError(
+            f"Unknown label type: Y[{row}, {column}] is {Y[row, column]}; give 1 where a row bears a label, 0 where it "
+            "does not, and -1 or NaN where the truth is unknown"
+        )
+    if is_unknown.any() and not (Y == 0).any():
+        raise ValueError(
+            "Y holds -1 (or NaN) and 1 but no 0; -1 says that the truth is unknown: write 0 where a row does not "
+            "bear a label"
+        )
+    return np.where(is_unknown, UNKNOWN, np.where(Y == 1, 1, 0)).astype(np.int32)
