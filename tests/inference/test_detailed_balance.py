@@ -1,6 +1,5 @@
 """Samplers proved from their transition matrices: no luck involved."""
 
-import math
 from functools import cache
 
 import numpy as np
@@ -8,13 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lean_proposers import forgetful_proposer, lean_proposer
 from random_graphs import random_binary_graph, random_graph
 from walkstep.compiled import compiled
 from walkstep.inference import enumerate_worlds, potentials
 from walkstep.inference.exact import gibbs_matrices, metropolis_matrix
 from walkstep.inference.gibbs import plan
 from walkstep.learning.walk import score_of_move
-from walkstep.worlds import Flip, as_proposer, below, label_world, sparse_vector, stream, uniform
+from walkstep.worlds import Flip, as_proposer, label_world, sparse_vector, stream
 from walkstep.worlds.base import propose
 
 
@@ -86,34 +86,6 @@ def test_metropolis_with_uniform_flips_keeps_detailed_balance(seed, temperature)
     possible = np.flatnonzero(target > 0)
     matrix = metropolis_matrix(graph, proposals)[np.ix_(possible, possible)]
     check_detailed_balance(matrix, target[possible])
-
-
-def lean_proposer(values, n_values, first, last, sites, new_values, size, rng):
-    """A new value for a random variable, drawn with chances 1 : 2 : 3 whatever it is now."""
-    site = first + below(rng, last - first)
-    n = n_values[site]
-    total = n * (n + 1) / 2
-    u = uniform(rng) * total
-    value = 0
-    while u >= value + 1:
-        u -= value + 1
-        value += 1
-    sites[0], new_values[0], size[0] = site, value, 1
-    return math.log((values[site] + 1) / (value + 1))
-
-
-def forgetful_proposer(values, n_values, first, last, sites, new_values, size, rng):
-    """The same moves with the ratio left out."""
-    site = first + below(rng, last - first)
-    n = n_values[site]
-    total = n * (n + 1) / 2
-    u = uniform(rng) * total
-    value = 0
-    while u >= value + 1:
-        u -= value + 1
-        value += 1
-    sites[0], new_values[0], size[0] = site, value, 1
-    return 0.0
 
 
 @compiled(allocates=False)

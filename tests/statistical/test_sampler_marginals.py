@@ -1,10 +1,9 @@
 """Marginals of every sampler within five Monte Carlo standard errors of enumeration, at fixed seeds."""
 
-import math
-
 import numpy as np
 import pytest
 
+from lean_proposers import forgetful_proposer, lean_pair_proposer
 from random_graphs import random_binary_graph, random_graph
 from walkstep.inference import (
     effective_sample_size,
@@ -15,41 +14,9 @@ from walkstep.inference import (
     run_chains,
     split_r_hat,
 )
-from walkstep.worlds import as_proposer, below, uniform
+from walkstep.worlds import as_proposer
 
 pytestmark = pytest.mark.statistical
-
-
-def lean(values, n_values, first, last, sites, new_values, size, rng):
-    """Two variables at once, each drawn with chances 1 : 2 : 3."""
-    ratio = 0.0
-    a = first + below(rng, last - first)
-    b = first + (a - first + 1) % (last - first)
-    size[0] = 0
-    for site in (a, b):
-        n = n_values[site]
-        u = uniform(rng) * (n * (n + 1) / 2)
-        value = 0
-        while u >= value + 1:
-            u -= value + 1
-            value += 1
-        sites[size[0]], new_values[size[0]] = site, value
-        size[0] += 1
-        ratio += math.log((values[site] + 1) / (value + 1))
-    return ratio
-
-
-def blind(values, n_values, first, last, sites, new_values, size, rng):
-    """A variable drawn with chances 1 : 2 : 3, the ratio forgotten."""
-    site = first + below(rng, last - first)
-    n = n_values[site]
-    u = uniform(rng) * (n * (n + 1) / 2)
-    value = 0
-    while u >= value + 1:
-        u -= value + 1
-        value += 1
-    sites[0], new_values[0], size[0] = site, value, 1
-    return 0.0
 
 
 def distance_in_errors(sampler, graph, weights, temperature=1.0, n_steps=4000):
@@ -92,11 +59,11 @@ def test_metropolis_with_uniform_flips(seed):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_metropolis_with_an_asymmetric_proposer_of_pairs(seed):
     graph, weights = random_graph(seed)
-    sampler = metropolis(graph, weights, proposer=as_proposer(lean), n_moves=60)
+    sampler = metropolis(graph, weights, proposer=as_proposer(lean_pair_proposer), n_moves=60)
     assert distance_in_errors(sampler, graph, weights, n_steps=1000) < 5
 
 
 def test_a_proposer_that_forgets_its_ratio_is_caught():
     graph, weights = random_graph(1)
-    sampler = metropolis(graph, weights, proposer=as_proposer(blind), n_moves=60)
+    sampler = metropolis(graph, weights, proposer=as_proposer(forgetful_proposer), n_moves=60)
     assert distance_in_errors(sampler, graph, weights, n_steps=1000) > 10

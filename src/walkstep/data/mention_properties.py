@@ -11,41 +11,41 @@ NUMBERS = ("unknown", "singular", "plural")
 DETERMINERS = ("none", "definite", "indefinite", "demonstrative", "possessive")
 
 
-def _set(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
     """A set of words that reads as a line of text."""
     return frozenset(text.split())
 
 
-_MASCULINE_PRONOUNS = _set("he him his himself")
-_FEMININE_PRONOUNS = _set("she her hers herself")
-_NEUTER_PRONOUNS = _set("it its itself which what")
+_MASCULINE_PRONOUNS = word_set("he him his himself")
+_FEMININE_PRONOUNS = word_set("she her hers herself")
+_NEUTER_PRONOUNS = word_set("it its itself which what")
 _SINGULAR_PRONOUNS = (
     _MASCULINE_PRONOUNS
     | _FEMININE_PRONOUNS
-    | _set(
+    | word_set(
         "i me my mine myself it its itself this that yourself one someone somebody anyone everyone nobody thyself "
         "something anything everything nothing another each"
     )
 )
-_PLURAL_PRONOUNS = _set(
+_PLURAL_PRONOUNS = word_set(
     "we us our ours ourselves they them their theirs themselves these those yourselves both many few several"
 )
 _PRONOUNS = (
     _SINGULAR_PRONOUNS
     | _PLURAL_PRONOUNS
-    | _set("you your yours thou thee thy thine ye who whom whose which what 'em 's")
+    | word_set("you your yours thou thee thy thine ye who whom whose which what 'em 's")
 )
-_MASCULINE_WORDS = _set(
+_MASCULINE_WORDS = word_set(
     "mr mr. mister sir lord king prince duke count baron master father dad papa grandfather uncle nephew brother "
     "son husband man men boy boys gentleman gentlemen guy fellow lad monk priest captain widower actor waiter "
     "bishop god emperor monsieur herr don"
 )
-_FEMININE_WORDS = _set(
+_FEMININE_WORDS = word_set(
     "mrs mrs. ms ms. miss madam madame lady queen princess duchess countess baroness mistress mother mom mum mama "
     "grandmother aunt niece sister daughter wife woman women girl girls nun widow actress waitress goddess "
     "empress mademoiselle frau"
 )
-_MASCULINE_NAMES = _set(
+_MASCULINE_NAMES = word_set(
     "john james william george charles henry thomas robert edward joseph richard david peter paul michael daniel "
     "samuel frank fred frederick arthur harry jack tom bill bob jim joe sam dick ned will ben benjamin philip andrew "
     "martin stephen steven mark luke matthew simon walter albert alfred ernest edmund edgar hugh hugo ralph oliver "
@@ -55,7 +55,7 @@ _MASCULINE_NAMES = _set(
     "emil hans pierre jean juan carlos pedro antonio marco giovanni ivan boris vladimir muhammad mohammed ahmed ali "
     "silas jonathan nathaniel nathan eugene rodney reginald cecil percy harold herbert howard stanley barack"
 )
-_FEMININE_NAMES = _set(
+_FEMININE_NAMES = word_set(
     "mary anna anne ann elizabeth margaret jane emma emily alice sarah susan catherine katherine kate lucy helen ellen "
     "julia maria martha rose ruth rachel rebecca laura clara charlotte caroline harriet fanny isabel isabella "
     "eleanor florence edith ethel agnes amy annie bessie betty lizzie eliza louisa louise sophia sophie eva eve grace "
@@ -66,19 +66,19 @@ _FEMININE_NAMES = _set(
     "hillary angela melissa amanda stephanie heather megan claire georgiana henrietta gertrude beatrice antonia"
 )
 # Their gender may be anyone's; everything else that has a type is no person.
-_ANY_GENDER_TYPES = _set("person per animal")
-_POSSESSIVES = _set("my your his her its our their thy whose")
-_SINGULAR_DETERMINERS = _set("a an this that another each every one either neither")
-_PLURAL_DETERMINERS = _set("these those many few several both some two three four five six seven eight nine ten")
-_PREPOSITIONS = _set(
+_ANY_GENDER_TYPES = word_set("person per animal")
+POSSESSIVES = word_set("my your his her its our their thy whose")
+_SINGULAR_DETERMINERS = word_set("a an this that another each every one either neither")
+_PLURAL_DETERMINERS = word_set("these those many few several both some two three four five six seven eight nine ten")
+PREPOSITIONS = word_set(
     "of in on at by for from with to into about between among under over against through during without within "
     "near behind before after as upon like around beyond across toward towards beside above below along"
 )
-_CLAUSE_OPENERS = _set("who whom whose which that where when")
-_STOPPING_TAGS = _set("IN TO , : WDT WP WP$ WRB -LRB- ( VBD VBZ VBP MD CC")
-_HEAD_TAGS = _set("NN NNS NNP NNPS PRP PRP$ CD DT WP WDT EX VBG JJ FW ADD")
-_NOUN_TAGS = _set("NN NNS NNP NNPS")
-_PRONOUN_TAGS = _set("PRP PRP$ WP WP$ WDT EX")
+_CLAUSE_OPENERS = word_set("who whom whose which that where when")
+_STOPPING_TAGS = word_set("IN TO , : WDT WP WP$ WRB -LRB- ( VBD VBZ VBP MD CC")
+_HEAD_TAGS = word_set("NN NNS NNP NNPS PRP PRP$ CD DT WP WDT EX VBG JJ FW ADD")
+_NOUN_TAGS = word_set("NN NNS NNP NNPS")
+_PRONOUN_TAGS = word_set("PRP PRP$ WP WP$ WDT EX")
 
 
 def find_head(
@@ -125,9 +125,9 @@ def find_head(
     stop = len(words)
     for i in range(1, len(words)):
         lower = words[i].lower()
-        if lower in _PREPOSITIONS or lower in _CLAUSE_OPENERS or not any(c.isalnum() for c in lower):
+        if lower in PREPOSITIONS or lower in _CLAUSE_OPENERS or not any(c.isalnum() for c in lower):
             # "an attorney connected with" it
-            stop = i - 1 if i > 2 and words[i - 1].endswith("ed") and lower in _PREPOSITIONS else i
+            stop = i - 1 if i > 2 and words[i - 1].endswith("ed") and lower in PREPOSITIONS else i
             break
     if stop > 1 and words[stop - 1].lower() in ("'s", "’s", "'"):
         stop -= 1
@@ -258,7 +258,7 @@ def _is_coordinated(words: Sequence[str]) -> bool:
         lower = word.lower()
         if lower == "and" and 0 < i < len(words) - 1:
             return True
-        if lower in _PREPOSITIONS or lower in _CLAUSE_OPENERS:
+        if lower in PREPOSITIONS or lower in _CLAUSE_OPENERS:
             return False
     return False
 
@@ -285,4 +285,4 @@ def determiner(words: Sequence[str]) -> str:
         return "definite"
     if first in ("a", "an", "another", "some", "any"):
         return "indefinite"
-    return "possessive" if first in _POSSESSIVES else "none"
+    return "possessive" if first in POSSESSIVES else "none"

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from walkstep.data.mention_properties import POSSESSIVES, PREPOSITIONS, word_set
 from walkstep.data.mentions import DETERMINERS, GENDERS, MENTION_TYPES, NUMBERS, MentionDocuments
 from walkstep.features.comparators import (
     Comparator,
@@ -53,25 +54,17 @@ KINDS = ("proper", *(_BY_DETERMINER[name] for name in DETERMINERS), *_PRONOUNS)
 """What a mention is: a name, a noun by its determiner, or a pronoun by its person, gender and number."""
 
 
-def _set(text: str) -> frozenset[str]:
-    """A set of words that reads as a line of text."""
-    return frozenset(text.split())
-
-
-_ARTICLES = _set("a an the this that these those my your his her its our their some any 's")
-_BEING = _set("is was are were am be been being 's 're 'm became become")
+_ARTICLES = word_set("a an the this that these those my your his her its our their some any 's")
+_BEING = word_set("is was are were am be been being 's 're 'm became become")
 _OPENING, _CLOSING, _STRAIGHT = ("``", "“"), ("''", "”"), '"'
 _ROLES = ("nsubj", "obj", "iobj", "obl", "nmod", "nmod:poss", "appos", "compound", "conj", "root", "dep")
 _MOST_TYPES = 15
 _RIVALS = (-20, -10, -6, -4, -3, -2, -1)
-_GENITIVE = _set("'s ’s '")
-_OWNING = _set("my your his its our their thy whose")
-_OPENERS = _set("and but that if when while as because for though although than who which where so or then")
-_PREPOSITIONS = _set(
-    "in on at by from with to into about between among under over against through during without within near behind "
-    "before after upon like around beyond across toward towards beside above below along"
-)
-_SPEAKING = _set(
+_GENITIVE = word_set("'s ’s '")
+_OWNING = POSSESSIVES - {"her"}  # which is an object as well
+_OPENERS = word_set("and but that if when while as because for though although than who which where so or then")
+_GOVERNING = PREPOSITIONS - word_set("of for as")  # "of" tells a modifier, the others may open a clause
+_SPEAKING = word_set(
     "said says say asked asks replied replies answered cried exclaimed muttered murmured whispered shouted observed "
     "remarked returned continued added inquired enquired repeated began demanded declared called thought rejoined "
     "responded responds told suggested screamed growled laughed sighed echoed explained interrupted"
@@ -133,7 +126,7 @@ def mention_frame(documents: MentionDocuments) -> pl.DataFrame:
             "sentence": documents.sentence.astype(np.float64),
             "order": np.arange(documents.n_mentions, dtype=np.float64),
             "place": [[str(t) for t in range(a, b)] for a, b in zip(documents.start, documents.end, strict=True)],
-            "apposition": _neighbours(documents, _set(",")),
+            "apposition": _neighbours(documents, word_set(",")),
             "copula": _neighbours(documents, _BEING),
         },
         schema_overrides={
@@ -344,7 +337,7 @@ def _guessed_roles(documents: MentionDocuments) -> list[str]:
             roles.append("nmod:poss")
         elif before == "of":
             roles.append("nmod")
-        elif before in _PREPOSITIONS:
+        elif before in _GOVERNING:
             roles.append("obl")
         elif not before or before in _OPENERS or not before[:1].isalnum():
             roles.append("nsubj")
