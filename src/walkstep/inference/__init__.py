@@ -10,6 +10,7 @@ from walkstep.inference.hill_climbing import hill_climbing
 from walkstep.inference.k_best import KBest, k_best
 from walkstep.inference.marginals import Marginals, marginals
 from walkstep.inference.metropolis import MetropolisInfo, MetropolisState, metropolis
+from walkstep.inference.partition_search import Found, coarse_to_fine, partition_sampler, search
 from walkstep.inference.potentials import Potentials, potentials, total_score
 from walkstep.inference.viterbi import Best, viterbi
 
@@ -19,6 +20,7 @@ __all__ = [
     "Constraints",
     "Exact",
     "Forest",
+    "Found",
     "GibbsInfo",
     "GibbsState",
     "KBest",
@@ -30,6 +32,7 @@ __all__ = [
     "Sampler",
     "Samples",
     "anneal",
+    "coarse_to_fine",
     "constant",
     "effective_sample_size",
     "enumerate_worlds",
@@ -42,9 +45,11 @@ __all__ = [
     "marginals",
     "metropolis",
     "monte_carlo_error",
+    "partition_sampler",
     "potentials",
     "run",
     "run_chains",
+    "search",
     "split_r_hat",
     "total_score",
     "viterbi",
