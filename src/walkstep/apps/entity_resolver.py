@@ -13,7 +13,7 @@ from walkstep.apps.entity_names import as_places, kept_names
 from walkstep.apps.pair_labels import PairLabels, read_pairs
 from walkstep.apps.progress import EpochProgress
 from walkstep.apps.record_model import PreparedRecords, RecordModel
-from walkstep.apps.record_tables import held_links, record_names, true_entities
+from walkstep.apps.record_tables import HeldLinks, record_names, true_entities
 from walkstep.apps.resolution import Resolution
 from walkstep.apps.resolver_learning import (
     SHARE_MERGE_OF_SAMPLES,
@@ -202,7 +202,7 @@ class EntityResolver(Estimator):
             of_clusters=truth is not None and self.n_epochs > 0,
         )
         prepared = model.prepare(used)
-        held = held_links(frame, names, links, self.source)
+        held = HeldLinks.none(self.source).also(links, names).over(frame)
         labelled = None if pairs is None else read_pairs(pairs, names)
         with EpochProgress(self.n_epochs, self.verbose) as progress:
             learned = self._learn(prepared, truth, labelled, held, generator, progress)
@@ -253,14 +253,14 @@ class EntityResolver(Estimator):
             frame, clean = as_frame(records), self.source
         names = record_names(frame, self.id, clean if more else None)
         prepared = self.model_.prepare(self._features(frame, None))
-        held = held_links(frame, names, links, clean)
+        held = HeldLinks.none(clean).also(links, names)
         rng = as_generator(self.random_state)
-        world = prepared.world(constraints=held, guide=self.weights_)
+        world = prepared.world(constraints=held.over(frame), guide=self.weights_)
         n_moves, shares = self._effort(prepared.n_records)
         found = search(world, self.weights_, n_moves=n_moves, shares=shares, screen=True, rng=rng)
         answer, samples = found.assignment, None
         if self.n_samples and not found.interrupted:
-            samples = self._sampled(self._standing(prepared, held, found), rng)
+            samples = self._sampled(self._standing(prepared, world.constraints, found), rng)
             if self.decision == "consensus":
                 answer = consensus(samples, [answer]).assignment
         return self._resolution(frame, names, np.asarray(answer, dtype=np.int64), found, prepared, held, samples)
@@ -276,25 +276,27 @@ class EntityResolver(Estimator):
         ----------
         result : Resolution
         records : dataframe, path, list of dicts
-            The new records alone.
+            The new records alone. Where tables were linked, the column of the result that names a record's table says
+            of which one they are; without it they are of none, and may be the same as any.
         links : optional
-            Pairs that must, or must not, be together, by ids of old and new records.
+            Pairs that must, or must not, be together, by ids of old and new records; those of before still hold.
         """
         self._check_fitted("weights_")
         new = as_frame(records)
         frame = pl.concat([result.records, new], how="diagonal_relaxed")
-        names = record_names(frame, self.id)
+        table = None if result.held.source == self.source else result.held.source
+        names = record_names(frame, self.id, table)
         prepared = result.prepared.extend(self._features(new, None))
-        held = held_links(frame, names, links, self.source)
+        held = result.held.also(links, names)
         rng = as_generator(self.random_state)
         n_before = len(result.ids)
         start = np.concatenate([as_places(result.assignment), np.arange(n_before, prepared.n_records)])
-        world = prepared.world(assignment=start, constraints=held, guide=self.weights_)
+        world = prepared.world(assignment=start, constraints=held.over(frame), guide=self.weights_)
         n_moves, shares = self._effort(new.height)
         found = add_mentions(world, self.weights_, n_before, n_moves=n_moves, shares=shares, rng=rng)
         samples = None
         if self.n_samples and not found.interrupted:
-            standing = self._standing(prepared, held, found)
+            standing = self._standing(prepared, world.constraints, found)
             if result.samples is None:
                 samples = self._sampled(standing, rng)
             else:
@@ -307,7 +309,7 @@ class EntityResolver(Estimator):
         n_moves = None if self.moves is None else max(1, int(self.moves * n_placed))
         return n_moves, None if self.coarse is None else coarse_to_fine(self.coarse)
 
-    def _standing(self, prepared: PreparedRecords, held: LinkConstraints | None, found: Found) -> PartitionWorld:
+    def _standing(self, prepared: PreparedRecords, held: LinkConstraints, found: Found) -> PartitionWorld:
         """The world to sample from: at what was found, with all that was compared on the way."""
         world = prepared.world(
             assignment=found.assignment, constraints=held, guide=self.weights_, share_merge=SHARE_MERGE_OF_SAMPLES
@@ -326,7 +328,7 @@ class EntityResolver(Estimator):
         assignment: NDArray[np.int64],
         found: Found,
         prepared: PreparedRecords,
-        held: LinkConstraints | None,
+        held: HeldLinks,
         samples: Partitions | None,
     ) -> Resolution:
         notes = [*prepared.index.report.warnings]

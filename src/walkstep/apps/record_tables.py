@@ -1,5 +1,6 @@
 """What a resolver reads of a table beside the columns it compares: names of records, true entities, constraints."""
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -48,24 +49,53 @@ def true_entities(frame: pl.DataFrame, entity: str | ArrayLike) -> NDArray[np.in
     return truth_codes(given, "entity")
 
 
-def held_links(frame: pl.DataFrame, names: list[Any], links: Any, source: str | None) -> LinkConstraints | None:
-    """What must stay together or apart, where anything must.
+@dataclass(frozen=True)
+class HeldLinks:
+    """What must stay together or apart, of the records there are and of those to come.
 
-    Parameters
+    Attributes
     ----------
-    frame : DataFrame
-    names : list
-        What records are called.
-    links : dataframe, path or iterable of (id, id, bool), optional
-    source : str, optional
+    together, apart : int array (n, 2)
+        Pairs of records by their places.
+    source : str or None
         A column of clean sources.
     """
-    if links is None and source is None:
-        return None
-    together = apart = None
-    if links is not None:
+
+    together: NDArray[np.int64]
+    apart: NDArray[np.int64]
+    source: str | None
+
+    @classmethod
+    def none(cls, source: str | None = None) -> "HeldLinks":
+        """No pairs."""
+        nothing = np.zeros((0, 2), np.int64)
+        return cls(nothing, nothing, source)
+
+    def also(self, links: Any, names: list[Any]) -> "HeldLinks":
+        """These and further pairs.
+
+        Parameters
+        ----------
+        links : dataframe, path or iterable of (id, id, bool), optional
+        names : list
+            What records are called.
+
+        Examples
+        --------
+        >>> held = HeldLinks.none().also([("a", "b", True)], ["a", "b", "c"]).also([("a", "c", False)], ["a", "b", "c"])
+        >>> held.together.tolist(), held.apart.tolist()
+        ([[0, 1]], [[0, 2]])
+        """
+        if links is None:
+            return self
         pairs = read_pairs(links, names)
         both = np.stack([pairs.left, pairs.right], axis=1)
         together, apart = both[pairs.same], both[~pairs.same]
-    sources = None if source is None else truth_codes(frame, source)
-    return link_constraints(frame.height, together=together, apart=apart, source=sources)
+        return replace(self, together=np.vstack([self.together, together]), apart=np.vstack([self.apart, apart]))
+
+    def over(self, frame: pl.DataFrame) -> LinkConstraints | None:
+        """The constraints on these records, or None where nothing is held."""
+        if self.source is None and not len(self.together) and not len(self.apart):
+            return None
+        sources = None if self.source is None else truth_codes(frame, self.source)
+        return link_constraints(frame.height, together=self.together, apart=self.apart, source=sources)

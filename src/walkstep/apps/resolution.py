@@ -9,9 +9,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from walkstep.apps.record_model import PreparedRecords
+from walkstep.apps.record_tables import HeldLinks
 from walkstep.inference.explanation import Explanation, explain
 from walkstep.inference.pair_posterior import Partitions, entity_confidence, pair_probabilities
-from walkstep.worlds.link_constraints import LinkConstraints
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Resolution:
     notes: list[str]
     prepared: PreparedRecords = field(repr=False)
     weights: NDArray[np.float64] = field(repr=False)
-    constraints: LinkConstraints | None = field(repr=False)
+    held: HeldLinks = field(repr=False)
     samples: Partitions | None = field(repr=False)
 
     @property
@@ -93,7 +93,7 @@ class Resolution:
             Two records by their ids.
         """
         first, second = self._place(left), self._place(right)
-        world = self.prepared.world(assignment=self.assignment, constraints=self.constraints)
+        world = self.prepared.world(assignment=self.assignment, constraints=self.held.over(self.records))
         return explain(
             world, self.weights, self.prepared.grounded.layout, self.prepared.encoded.comparators, first, second
         )

@@ -170,6 +170,7 @@ def earlier_result(resolver: "EntityResolver", path: Path) -> "Resolution":
     """What an earlier run wrote, as far as records can be added to it."""
     import polars as pl
 
+    from walkstep.apps.record_tables import HeldLinks
     from walkstep.apps.resolution import Resolution
     from walkstep.data.records import as_frame, check_id
 
@@ -190,8 +191,9 @@ def earlier_result(resolver: "EntityResolver", path: Path) -> "Resolution":
             check_id(before, resolver.id)
         ids = list(range(before.height)) if resolver.id is None else before[resolver.id].to_list()
         prepared = resolver.model_.prepare(before)
+    held = HeldLinks.none(resolver.source)
     return Resolution(
-        before, ids, entity.to_numpy(), float("nan"), 0, 0, False, [], prepared, resolver.weights_, None, None
+        before, ids, entity.to_numpy(), float("nan"), 0, 0, False, [], prepared, resolver.weights_, held, None
     )
 
 
