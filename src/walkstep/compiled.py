@@ -19,12 +19,14 @@ from numba import config, types
 from numba.core.errors import NumbaError
 from numba.core.registry import CPUDispatcher
 
+from walkstep.parts import PART, Part
+
 # -inf scores mark forbidden worlds, so the flags that assume finite numbers stay off.
 FAST_MATH = {"nsz", "arcp", "contract", "afn", "reassoc"}
 
 # A world is a struct of many arrays; calling a helper that is not inlined would copy it every time.
 # Nor may it count references to those arrays (``_nrt``): that alone nearly doubled the cost of a step.
-INLINE: Any = {"forceinline": True, "_nrt": False, "error_model": "numpy", "fastmath": FAST_MATH}
+INLINE: Any = {"forceinline": True, "_nrt": False, "error_model": "numpy", "fastmath": FAST_MATH, **PART}
 
 
 def _base_folder() -> Path:
@@ -78,7 +80,14 @@ def cache_folder() -> Path | None:
         return None
 
 
-def compiled(function: Callable[..., Any] | None = None, *, inline: bool = False, allocates: bool = True) -> Any:
+def compiled(
+    function: Callable[..., Any] | None = None,
+    *,
+    inline: bool = False,
+    part: bool = False,
+    allocates: bool = True,
+    entry: bool = True,
+) -> Any:
     """Compile a loop at its first call, releasing the interpreter lock, and keep the result on disk.
 
     Parameters
@@ -87,21 +96,26 @@ def compiled(function: Callable[..., Any] | None = None, *, inline: bool = False
         Plain loops over arrays and scalars.
     inline : bool
         A helper that is only ever called from other loops: it becomes part of them and is not cached itself.
+    part : bool
+        The same for a larger helper: each loop has it once, unless the optimiser finds it worth more.
     allocates : bool
         Whether the loop makes arrays. One that only works on what it is handed runs without
         counting references, and a loop that calls the verbs of worlds must be such a one: they hand
         out arrays whose references nobody has counted.
+    entry : bool
+        Whether Python calls the loop, not only other loops.
     """
     if function is None:
-        return lambda inner: compiled(inner, inline=inline, allocates=allocates)
-    options: dict[str, Any] = {"error_model": "numpy", "fastmath": FAST_MATH, "nogil": True}
+        return lambda inner: compiled(inner, inline=inline, part=part, allocates=allocates, entry=entry)
     if inline:
-        options |= INLINE
-    elif not allocates:
-        options["_nrt"] = False
+        return Part(function, INLINE)
+    # Numba lets what a loop calls inherit what is not said, so all of it is.
+    options: dict[str, Any] = {"error_model": "numpy", "fastmath": FAST_MATH, "nogil": True, "forceinline": False}
+    options |= {"_nrt": allocates, "no_cfunc_wrapper": True, "no_cpython_wrapper": not entry}
+    if part:
+        return Part(function, options | PART)
     dispatcher = numba.njit(**options)(function)
-    if not inline:
-        _keep_on_disk(dispatcher)
+    _keep_on_disk(dispatcher)
     return dispatcher
 
 
@@ -152,8 +166,8 @@ class Pointer(CPUDispatcher):
 @cache
 def own_pointer(dispatcher: Any, signature: Any) -> Pointer:
     """One of Walkstep's own loops behind its address: those that call it are compiled without it, and sooner."""
-    options = {name: value for name, value in dispatcher.targetoptions.items() if name != "nopython"}
-    made = Pointer(dispatcher.py_func, targetoptions={"nopython": True, **options})
+    options = {name: value for name, value in dispatcher.targetoptions.items() if name != "no_cfunc_wrapper"}
+    made = Pointer(dispatcher.py_func, targetoptions=options)
     _keep_on_disk(made)
     made.compile(signature)
     made.disable_compile()

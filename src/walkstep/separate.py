@@ -2,13 +2,14 @@
 
 Numba links whatever a loop calls into it and optimises the whole anew, at every level of calls. A world whose verbs
 are large would be optimised a dozen times over, for minutes. A `separate` function is compiled once for its
-argument types; its callers hold nothing but a symbol. Since a caller that comes from the disk cache is not typed
-again, whoever makes the arguments must `prepare` the functions first.
+argument types; its callers hold nothing but a symbol, and the note that it must be there before they are loaded
+from disk. So it is compiled, or loaded, together with the first loop that calls it.
 """
 
 import hashlib
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Hashable
+from importlib import import_module
+from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 from numba import types
@@ -22,7 +23,8 @@ class _Symbols:
     """One function, compiled for some types of arguments."""
 
     def __init__(self, function: Callable[..., Any]):
-        self.dispatcher = compiled(function, allocates=False)
+        self.dispatcher = compiled(function, allocates=False, entry=False)
+        self.module = function.__module__
         self.name = f"{function.__module__}.{function.__qualname__}"
         self.known: dict[tuple[Any, ...], tuple[str, Any]] = {}
 
@@ -38,7 +40,20 @@ class _Symbols:
         return self.known[taken]
 
 
-_FUNCTIONS: dict[int, _Symbols] = {}
+_FUNCTIONS: dict[str, _Symbols] = {}
+_CALLS: set[Any] = set()
+
+
+class _Needed(NamedTuple):
+    """A note in a compiled loop: what it calls, made ready when the loop is loaded from disk."""
+
+    module: str
+    name: str
+    taken: tuple[Any, ...]
+
+    def __call__(self):
+        import_module(self.module)
+        _FUNCTIONS[self.name].prepare(self.taken)
 
 
 def separate(function: Callable[..., Any]) -> Any:
@@ -53,6 +68,7 @@ def separate(function: Callable[..., Any]) -> Any:
         def codegen(context, builder, signature, arguments):
             # The arguments come as one tuple.
             values = cgutils.unpack_tuple(builder, arguments[0], len(taken))
+            context.active_code_library._reload_init.add(_Needed(symbols.module, symbols.name, taken))
             convention = context.call_conv
             callee_type = convention.get_function_type(result, taken)
             callee = cgutils.get_or_insert_function(builder.module, callee_type, symbol)
@@ -63,16 +79,12 @@ def separate(function: Callable[..., Any]) -> Any:
 
         return result(types.StarArgTuple(taken)), codegen
 
-    _FUNCTIONS[id(call)] = symbols
+    _FUNCTIONS[symbols.name] = symbols
+    _CALLS.add(call)
     call.__doc__ = function.__doc__
     return call
 
 
 def is_separate(function: Any) -> bool:
     """Whether a function comes from `separate`."""
-    return id(function) in _FUNCTIONS
-
-
-def prepare(function: Any, *taken: Any) -> None:
-    """Have a `separate` function at hand for arguments of these types, before any loop that calls it runs."""
-    _FUNCTIONS[id(function)].prepare(taken)
+    return isinstance(function, Hashable) and function in _CALLS

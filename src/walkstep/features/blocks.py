@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from walkstep.compiled import compiled
 from walkstep.features._kernels.hashing import SEED, distinct_keys, finish, step
+from walkstep.features._kernels.sorting import RUN, sort_few_pairs, sort_many_pairs
 
 
 class Blocks(NamedTuple):
@@ -58,17 +59,11 @@ def sort_by_key(record, key):
         place[b] += 1
     for b in range(start.size - 1):
         first, last = start[b], start[b + 1]
-        if last - first > 64:
-            order = np.argsort(keys[first:last], kind="mergesort")
-            records[first:last] = records[first:last][order]
-            keys[first:last] = keys[first:last][order]
-            continue
-        for k in range(first + 1, last):
-            r, x, at = records[k], keys[k], k
-            while at > first and keys[at - 1] > x:
-                records[at], keys[at] = records[at - 1], keys[at - 1]
-                at -= 1
-            records[at], keys[at] = r, x
+        if last - first > RUN:
+            spare = np.empty(last - first, record.dtype), np.empty(last - first, key.dtype)
+            sort_many_pairs(records, keys, first, last, spare[0], spare[1])
+        else:
+            sort_few_pairs(records, keys, first, last)
     return records, keys
 
 
@@ -157,7 +152,8 @@ def grow(blocks, old, record, key, n_records):
         if is_own:
             if grown_from[b] < 0:
                 grown_from[b], grown_to[b] = k, end
-            new_block[k:end] = b
+            for m in range(k, end):
+                new_block[m] = b
         elif last - first + end - k > 1:
             state = SEED
             for m in range(first, last):
@@ -170,8 +166,10 @@ def grow(blocks, old, record, key, n_records):
         k = end
     number, kept = distinct_keys(content[:n_groups])
     for g in range(n_groups):
-        old_block[low[g] : high[g]] = n_old_blocks + number[g]
-        new_block[start[g] : stop[g]] = n_old_blocks + number[g]
+        for m in range(low[g], high[g]):
+            old_block[m] = n_old_blocks + number[g]
+        for m in range(start[g], stop[g]):
+            new_block[m] = n_old_blocks + number[g]
     # The members of every block, and how many blocks each record is in.
     block_ptr = np.zeros(n_old_blocks + kept.size + 1, np.int64)
     for b in range(n_old_blocks):

@@ -7,9 +7,10 @@ Level 0 says that a value is missing; level 1 is below every threshold, and each
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import typeof, types
 from numpy.typing import ArrayLike, NDArray
 
-from walkstep.compiled import compiled
+from walkstep.compiled import Pointer, compiled, own_pointer
 from walkstep.features.name_likeness import name_likeness
 from walkstep.features.string_likeness import (
     common_weight,
@@ -18,6 +19,7 @@ from walkstep.features.string_likeness import (
     jaro_winkler_likeness,
     n_common,
 )
+from walkstep.references import LARGE, Reference, refer
 
 EXACT = 0
 MISSING = 1
@@ -152,10 +154,21 @@ def compare(comparisons, i, j, levels):
             levels[c] = level
 
 
+LARGE.add(Comparisons)
+
+
+def comparing(comparisons: Comparisons) -> Pointer:
+    """`compare` behind its address: one for every loop, since it takes long to compile."""
+    return own_pointer(
+        compare, types.void(Reference(typeof(comparisons)), types.int64, types.int64, types.uint8[::1])
+    )
+
+
 @compiled(allocates=False)
-def _compare_pairs(comparisons, left, right, levels):
+def _compare_pairs(comparisons, compare, left, right, levels):
+    here = refer(comparisons)
     for p in range(len(left)):
-        compare(comparisons, left[p], right[p], levels[p])
+        compare(here, left[p], right[p], levels[p])
 
 
 def compare_pairs(comparisons: Comparisons, left: ArrayLike, right: ArrayLike) -> NDArray[np.uint8]:
@@ -174,5 +187,5 @@ def compare_pairs(comparisons: Comparisons, left: ArrayLike, right: ArrayLike) -
     """
     first, second = np.asarray(left, np.int64), np.asarray(right, np.int64)
     levels = np.zeros((len(first), len(comparisons.kind)), np.uint8)
-    _compare_pairs(comparisons, first, second, levels)
+    _compare_pairs(comparisons, comparing(comparisons), first, second, levels)
     return levels

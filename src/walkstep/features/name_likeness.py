@@ -70,7 +70,7 @@ def _compare_given(a, i, b, j):
     return SAME if all_equal else SAME_BUT_MIDDLE
 
 
-@compiled(allocates=False)
+@compiled(part=True, allocates=False)
 def _person_likeness(a, i, b, j):
     """Likeness of the persons whose surnames stand at ``a[i]`` and ``b[j]``."""
     surname = _compare_words(a, i, b, j)
@@ -92,7 +92,7 @@ def _person_likeness(a, i, b, j):
     return OTHER_SURNAME
 
 
-@compiled(allocates=False)
+@compiled(part=True, allocates=False)
 def _sum_of_best(a, b):
     """For each person of ``a`` the likeness of the nearest one of ``b``, added up."""
     total = 0.0
@@ -108,7 +108,7 @@ def _sum_of_best(a, b):
     return total
 
 
-@compiled(allocates=False)
+@compiled(part=True, allocates=False)
 def name_likeness(a, b):
     """Likeness of two lists of persons: half the first persons', half the mean of everyone's best match.
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from walkstep.compiled import compiled
 from walkstep.features._kernels.hashing import distinct_keys, finish, hash_texts, step
+from walkstep.features._kernels.sorting import sort_stretch
 from walkstep.features.block_values import ITEM_MARK, Distinct, Values, text_bytes
 from walkstep.features.record_keys import Keys, expand, find_sorted, mix_each, seed_of
 
@@ -196,20 +197,11 @@ def _token_keys(codes, ptr, seed, whole_items):
                 state = step(state, code)
                 length += 1
         if n - start > 1:
-            ordered = keys[start:n]
-            if ordered.size > 32:
-                ordered.sort()
-            else:  # a call to sort costs more than so few words do
-                for k in range(1, ordered.size):
-                    key, at = ordered[k], k
-                    while at > 0 and ordered[at - 1] > key:
-                        ordered[at] = ordered[at - 1]
-                        at -= 1
-                    ordered[at] = key
-            n = start + 1
-            for k in range(1, ordered.size):
-                if ordered[k] != keys[n - 1]:
-                    keys[n] = ordered[k]
+            sort_stretch(keys, start, n)
+            end, n = n, start + 1
+            for k in range(start + 1, end):
+                if keys[k] != keys[n - 1]:
+                    keys[n] = keys[k]
                     n += 1
         token_ptr[t + 1] = n
     return token_ptr, keys[:n].copy()

@@ -71,7 +71,7 @@ def _mask_of(masks, n_others, c):
     return _ZERO
 
 
-@compiled(allocates=False)
+@compiled(part=True, allocates=False)
 def edit_distance(a, b, limit):
     """Levenshtein distance of two strings, or ``limit + 1`` once it must be more than ``limit``.
 
@@ -142,7 +142,7 @@ def edit_distance(a, b, limit):
     return min(score, limit + 1)
 
 
-@compiled(allocates=False)
+@compiled(part=True, allocates=False)
 def edit_likeness(a, b, lowest):
     """One minus distance over the longer length, or -1 where that is below ``lowest``."""
     longer = max(len(a), len(b))
@@ -204,7 +204,7 @@ def _jaro(a, b):
     return (n_matches / m + n_matches / n + (n_matches - n_moved // 2) / n_matches) / 3.0
 
 
-@compiled(allocates=False)
+@compiled(part=True, allocates=False)
 def jaro_winkler_likeness(a, b):
     """Jaro likeness, raised for up to four first letters in common where it is above 0.7."""
     jaro = _jaro(a, b)
@@ -253,7 +253,7 @@ def _spells(whole, a, n_words):
     return True
 
 
-@compiled(allocates=False)
+@compiled(part=True, allocates=False)
 def initials_likeness(a, b):
     """1 where one is the acronym of the other, else how many initials they share (Dice), whatever their order.
 

@@ -148,7 +148,7 @@ def _check_room(transition, n):
         raise ValueError("a move touches more factors than the transition has room for; raise max_factors")
 
 
-@compiled(allocates=False)
+@compiled(inline=True)
 def estimate(transition, world, move, weights, phi, rng):
     """The change of score, by a sample of the factors that a move touches (Eq. 7); the sample is remembered.
 

@@ -81,7 +81,7 @@ def _correct(phi, gap, margin, rule, state, tally):
     update(state, rule, phi, gap, margin)
 
 
-@compiled(allocates=False)
+@compiled(part=True, allocates=False)
 def _shift(home, world, goal, move, silent, sign, phi):
     """Carry phi(truth) - phi(y_t) along with a move (or, with the other sign, back again).
 

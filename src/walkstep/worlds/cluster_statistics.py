@@ -62,7 +62,7 @@ def _distinct_bin(n):
     return 6 if n <= 9 else N_DISTINCT - 1
 
 
-@compiled(allocates=False)
+@compiled(part=True, allocates=False)
 def cluster_statistics(world, n, counts, distinct, present, first_template, last_template):
     """Write the statistics of a cluster of ``n`` mentions to the world's scratch; returns how many."""
     model = world.model
@@ -103,7 +103,7 @@ def cluster_statistics(world, n, counts, distinct, present, first_template, last
     return size
 
 
-@compiled(allocates=False)
+@compiled(part=True, allocates=False)
 def value_changes(world, move, f, is_made):
     """How a transfer changes where the values of column ``f`` lie.
 

@@ -98,10 +98,12 @@ def members(partition: Clusters, mention: int) -> list[int]:
 @compiled
 def _fill(clusters, document_ptr):
     """Lay the members of every cluster out from ``cluster_of`` alone."""
-    clusters.size[:] = 0
+    for slot in range(len(clusters.size)):
+        clusters.size[slot] = 0
     for m in range(len(clusters.cluster_of)):
         clusters.size[clusters.cluster_of[m]] += 1
-    clusters.heap[:] = -1
+    for k in range(len(clusters.heap)):
+        clusters.heap[k] = -1
     clusters.heap[0] = 0
     end = 0
     for d in range(len(document_ptr) - 1):
@@ -115,7 +117,8 @@ def _fill(clusters, document_ptr):
                 used += 1
         clusters.n_used[d] = used
     clusters.heap[1] = end
-    clusters.size[:] = 0
+    for slot in range(len(clusters.size)):
+        clusters.size[slot] = 0
     for m in range(len(clusters.cluster_of)):
         slot = clusters.cluster_of[m]
         clusters.position[m] = clusters.size[slot]
@@ -135,7 +138,7 @@ def _class_for(size):
 @compiled(inline=True)
 def member(clusters, slot, k):
     """The k-th member of a cluster."""
-    return clusters.pool[clusters.heap[0], clusters.first[slot] + k]
+    return np.int64(clusters.pool[clusters.heap[0], clusters.first[slot] + k])
 
 
 @compiled(inline=True)
@@ -169,7 +172,7 @@ def _release(clusters, start, k):
     clusters.heap[2 + k] = start
 
 
-@compiled(allocates=False)
+@compiled(part=True, allocates=False)
 def _pack(clusters):
     """Lay all clusters out anew in the other row, each in the smallest stretch that holds it."""
     row = clusters.heap[0]
@@ -222,7 +225,7 @@ def _grow(clusters, slot):
     clusters.capacity[slot] = k
 
 
-@compiled(allocates=False)
+@compiled(part=True, allocates=False)
 def place(clusters, mention, target, document, document_first):
     """Move one mention to the cluster in slot ``target``, which may be free."""
     source = clusters.cluster_of[mention]
@@ -234,7 +237,7 @@ def place(clusters, mention, target, document, document_first):
     if last == 0:
         _release(clusters, clusters.first[source], np.int64(clusters.capacity[source]))
         clusters.n_used[document] -= 1
-        _exchange_slots(clusters, source, document_first + clusters.n_used[document])
+        _exchange_slots(clusters, np.int64(source), document_first + clusters.n_used[document])
     n = clusters.size[target]
     if n == 0:
         start = _stretch(clusters, np.int64(0))

@@ -7,12 +7,10 @@ and again is small: every mention has a row of those it was compared with, and t
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import typeof, types
 from numpy.typing import NDArray
 
-from walkstep.compiled import compiled, own_pointer
-from walkstep.features.comparisons import Comparisons, compare
-from walkstep.references import Reference
+from walkstep.compiled import compiled
+from walkstep.features.comparisons import Comparisons, comparing
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MOST_ENTRIES = 1 << 23  # in the rows of all mentions together: 64 MiB
@@ -59,10 +57,9 @@ def pair_levels(
     if n_mentions * width > _MOST_ENTRIES:
         n_mentions = 0
     n_patterns = min(_MOST_PATTERNS, 1 << bits) if n_mentions else 1
-    signature = types.void(Reference(typeof(comparisons)), types.int64, types.int64, types.uint8[::1])
     return PairLevels(
         comparisons,
-        own_pointer(compare, signature),
+        comparing(comparisons),
         np.zeros(1 << bits, np.int64),
         np.zeros((n_patterns + (1 << bits), len(comparisons.n_levels)), np.uint8),
         np.array([64 - bits], np.uint64),
@@ -99,7 +96,7 @@ def look(pairs, m, i):
     return _look_further(pairs, np.int64(m), np.int64(i))
 
 
-@compiled(allocates=False)
+@compiled(part=True, allocates=False)
 def _look_further(pairs, m, i):
     """The same, for a pair that its row does not hold: it will now, unless there are too many patterns."""
     low, high = min(i, m), max(i, m)

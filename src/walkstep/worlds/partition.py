@@ -1,17 +1,15 @@
 """Partition worlds: mentions in clusters, scored by the pairs that are together and by what whole clusters hold."""
 
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import typeof, types
 from numpy.typing import ArrayLike, NDArray
 
 from walkstep.compiled import compiled
 from walkstep.features.comparisons import Comparisons
 from walkstep.model.partition_templates import PartitionModel
-from walkstep.references import LARGE, Reference, refer
-from walkstep.separate import prepare, separate
+from walkstep.references import LARGE, refer
+from walkstep.separate import separate
 from walkstep.worlds.base import register
 from walkstep.worlds.cluster_statistics import cluster_statistics, n_statistics, value_changes
 from walkstep.worlds.clusters import Clusters, bring_to, clusters, first_mentions, member, place
@@ -23,7 +21,6 @@ from walkstep.worlds.partition_proposers import (
     block_order,
     check_blocks_within,
     n_mates,
-    prepare_parts,
     score_of_pair,
     suggest_transfer,
     uniform_mention,
@@ -152,7 +149,6 @@ def partition_world(
         pair_accuracy() if signal is None else signal,
         mover,
     )
-    _prepare(world)
     _count(world)
     return world
 
@@ -295,7 +291,7 @@ def _count_all(whole):
 @compiled(inline=True)
 def _statistics_now(world, slot, first, last):
     """Statistics of a cluster as it is, by some templates, in the world's scratch; returns how many."""
-    n = world.clusters.size[slot]
+    n = np.int64(world.clusters.size[slot])
     if n == 0:
         return 0
     return cluster_statistics(
@@ -307,7 +303,7 @@ def _statistics_now(world, slot, first, last):
 def _statistics_ahead(world, move, side, first, last):
     """Statistics of the source (side 0) or target (side 1) after the move."""
     held = world.clusters
-    n = held.size[move.source] - move.n if side == 0 else held.size[move.target] + move.n
+    n = np.int64(held.size[move.source] - move.n if side == 0 else held.size[move.target] + move.n)
     if n == 0:
         return 0
     ahead = world.ahead_values
@@ -414,7 +410,7 @@ def _score_side(world, move, side, first, last, weights):
 @compiled(inline=True)
 def _add_spread(world, move, s, phi):
     """Add what a move changes of the values that lie in several clusters."""
-    n_split = value_changes(world, move, world.model.spread_column[s], False)[2]
+    n_split = value_changes(world, move, np.int64(world.model.spread_column[s]), False)[2]
     if n_split != 0:
         add(phi, np.int64(world.model.spread_offset[s]), np.float64(n_split))
 
@@ -453,7 +449,7 @@ def _delta_of_clusters(world, move, weights):
     for side in range(2):
         total += _score_side(world, move, side, 0, len(world.model.kind), weights)
     for s in range(len(world.model.spread_column)):
-        n_split = value_changes(world, move, world.model.spread_column[s], False)[2]
+        n_split = value_changes(world, move, np.int64(world.model.spread_column[s]), False)[2]
         total += weights[world.model.spread_offset[s]] * n_split
     return total
 
@@ -490,7 +486,7 @@ def _factor_score(world, move, k, weights, phi):
     n_templates = len(world.model.kind)
     if k >= 2 * n_templates:
         s = k - 2 * n_templates
-        n_split = value_changes(world, move, world.model.spread_column[s], False)[2]
+        n_split = value_changes(world, move, np.int64(world.model.spread_column[s]), False)[2]
         return weights[world.model.spread_offset[s]] * n_split
     _look_ahead(world, move)
     return _score_side(world, move, k % 2, k // 2, k // 2 + 1, weights)
@@ -551,7 +547,7 @@ def _add_clusters(world, sign, phi):
     first = world.window[0]
     held = world.clusters
     for at in range(first, first + held.n_used[world.window[2]]):
-        slot = held.order[at]
+        slot = np.int64(held.order[at])
         for i in range(held.size[slot]):
             for j in range(i):
                 _add_pair(world, look(world.pairs, member(held, slot, i), member(held, slot, j)), sign, phi)
@@ -615,34 +611,6 @@ register(
     retrace=_retrace,
     restart=_restart,
 )
-
-
-@cache
-def _prepare_types(world: Any) -> None:
-    """Have the separate loops at hand for a type of worlds, those first that others call."""
-    here = Reference(world)
-    move, phi = typeof(Transfer(0, 0, 0)), typeof(sparse_vector(1))
-    k, weights, rng = types.int64, types.float64[::1], types.uint64[::1]
-    prepare_parts(here, rng)
-    for verb, *taken in (
-        (_look_ahead, move),
-        (_make, move),
-        (_enter, k),
-        (_propose, rng),
-        (_factor, move, k, phi),
-        (_factor_score, move, k, weights, phi),
-        (_difference, move, phi),
-        (_delta, move, weights, phi),
-        (_signal, move),
-        (_retrace, here, phi),
-        (_restart, here),
-    ):
-        prepare(verb, here, *taken)
-
-
-def _prepare(world: PartitionWorld) -> None:
-    """Have the separate loops at hand for this world."""
-    _prepare_types(typeof(world))
 
 
 def partition_score(world: PartitionWorld, weights: ArrayLike) -> float:

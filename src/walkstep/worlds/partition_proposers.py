@@ -7,12 +7,10 @@ that moves, a merge (all members go) and a split (some go to an empty cluster) a
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
 from walkstep.compiled import compiled
-from walkstep.references import Reference
-from walkstep.separate import prepare, separate
+from walkstep.separate import separate
 from walkstep.worlds.clusters import bring_to, member
 from walkstep.worlds.pair_levels import look
 from walkstep.worlds.randomness import below, next_word, uniform
@@ -236,7 +234,7 @@ def gather(world, mention):
     n = 0
     for e in range(constraints.atom_ptr[a], constraints.atom_ptr[a + 1]):
         n += 1
-        bring_to(clusters, constraints.atom_members[e], size - n)
+        bring_to(clusters, np.int64(constraints.atom_members[e]), size - n)
     return n
 
 
@@ -345,7 +343,7 @@ def _block_mention(proposer, world, mention, rng):
     if rest == 0:
         return Transfer(source, target, n), 0.0
     # There by any mate in the target, back by any mate among those left; alone or not, ways out and in are equal.
-    there = _pull_of_cluster(proposer, world, mention, target, clusters.size[target])
+    there = _pull_of_cluster(proposer, world, mention, target, np.int64(clusters.size[target]))
     back = _pull_of_cluster(proposer, world, mention, source, rest)
     if back == 0.0:
         return _stay()
@@ -365,7 +363,7 @@ def _likeness(proposer, world, i, j):
     return total
 
 
-@compiled(allocates=False)
+@compiled(part=True, allocates=False)
 def _to_first(proposer, world, m, one, two):
     """The probability that a mention goes to the side of ``one`` in a split between ``one`` and ``two``."""
     if proposer.is_even:
@@ -383,7 +381,7 @@ def _representative(world, m):
     return np.int64(constraints.atom_members[constraints.atom_ptr[constraints.atom_of[m]]])
 
 
-@compiled(allocates=False)
+@compiled(part=True, allocates=False)
 def _log_sides(proposer, world, slot, one, two, is_first):
     """The log probability that a split sends the members of a cluster to the side of ``one`` (or of ``two``)."""
     total = 0.0
@@ -471,11 +469,3 @@ def suggest_transfer(proposer, world, rng):
     if kind < proposer.share_uniform + proposer.share_merge:
         return _merge_or_split(proposer, world, mention, rng)
     return _block_mention(proposer, world, mention, rng)
-
-
-def prepare_parts(world: Any, rng: Any) -> None:
-    """Have the separate parts of proposals at hand, for Numba types."""
-    proposer = Reference(world.target.types[world.target.fields.index("proposer")])
-    prepare(_uniform_mention, world, types.int64, rng)
-    prepare(_block_mention, proposer, world, types.int64, rng)
-    prepare(_merge_or_split, proposer, world, types.int64, rng)

@@ -85,7 +85,7 @@ def pair_labels(
 # --- counting over transfers
 
 
-@compiled(allocates=False)
+@compiled(inline=True)
 def _together(world, move):
     """Pairs that a transfer breaks and makes: true ones broken, all broken, true ones made, all made (known only)."""
     clusters, truth = world.clusters, world.truth
@@ -108,7 +108,7 @@ def _together(world, move):
     return true_broken, broken, true_made, made
 
 
-@compiled(allocates=False)
+@compiled(part=True, allocates=False)
 def _pair_counts(world):
     """Over the document entered: pairs rightly together, together, truly together (known only)."""
     clusters, truth = world.clusters, world.truth
@@ -174,7 +174,7 @@ def _record_pair_f1(signal, world, move):
     signal.counts[1] += made - broken
 
 
-@compiled(allocates=False)
+@compiled(part=True, allocates=False)
 def _cubes(signal, world, slot, start, stop, add_slot, add_start):
     """Summed precision and recall of the members start..stop of a slot, joined by those of another from add_start."""
     clusters, truth = world.clusters, world.truth
@@ -204,11 +204,11 @@ def _cubes(signal, world, slot, start, stop, add_slot, add_start):
     return precision, recall
 
 
-@compiled(allocates=False)
+@compiled(part=True, allocates=False)
 def _cubed_change(signal, world, move):
     """Change of summed precision and recall."""
     clusters = world.clusters
-    n_source, n_target = clusters.size[move.source], clusters.size[move.target]
+    n_source, n_target = np.int64(clusters.size[move.source]), np.int64(clusters.size[move.target])
     rest = n_source - move.n
     p0, r0 = _cubes(signal, world, move.source, 0, n_source, -1, 0)
     p1, r1 = _cubes(signal, world, move.target, 0, n_target, -1, 0)
@@ -227,7 +227,7 @@ def _begin_cubed(signal, world):
     first = world.window[0]
     for place in range(first, first + world.clusters.n_used[world.window[2]]):
         slot = world.clusters.order[place]
-        p, r = _cubes(signal, world, slot, 0, world.clusters.size[slot], -1, 0)
+        p, r = _cubes(signal, world, np.int64(slot), 0, np.int64(world.clusters.size[slot]), -1, 0)
         signal.counts[0] += p
         signal.counts[1] += r
 
@@ -252,7 +252,7 @@ def _record_cubed(signal, world, move):
     signal.counts[1] += dr
 
 
-@compiled(allocates=False)
+@compiled(part=True, allocates=False)
 def _gain_labels(signal, world, move):
     clusters = world.clusters
     rest = clusters.size[move.source] - move.n
@@ -280,7 +280,7 @@ def _shortfall_labels(signal, world):
     return signal.scale * wrong
 
 
-@compiled(allocates=False)
+@compiled(inline=True)
 def begin(signal, world):
     """Count what the document entered holds."""
     if signal.kind == PAIR_F1:
@@ -289,7 +289,7 @@ def begin(signal, world):
         _begin_cubed(signal, world)
 
 
-@compiled(allocates=False)
+@compiled(inline=True)
 def gain(signal, world, move):
     """The metric after a transfer minus before."""
     if signal.kind == PAIR_ACCURACY:
@@ -301,7 +301,7 @@ def gain(signal, world, move):
     return _gain_labels(signal, world, move)
 
 
-@compiled(allocates=False)
+@compiled(inline=True)
 def record(signal, world, move):
     """A transfer is about to be made."""
     if signal.kind == PAIR_F1:
@@ -310,7 +310,7 @@ def record(signal, world, move):
         _record_cubed(signal, world, move)
 
 
-@compiled(allocates=False)
+@compiled(inline=True)
 def shortfall(signal, world):
     """The metric of the truth minus that of the world, over the document entered."""
     if signal.kind == PAIR_ACCURACY:

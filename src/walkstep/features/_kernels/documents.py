@@ -68,7 +68,8 @@ def gather_occurrences(value, asks, before, after, reach):
         if asks[i]:
             if at + 2 * reach * n_sources > out.size:
                 grown = np.empty(2 * out.size, np.int32)
-                grown[:at] = out[:at]
+                for k in range(at):
+                    grown[k] = out[k]
                 out = grown
             for side in range(2):
                 j = before[i] if side == 0 else after[i]

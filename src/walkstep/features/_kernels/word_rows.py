@@ -4,9 +4,9 @@ import numpy as np
 
 from walkstep.compiled import compiled
 from walkstep.features._kernels.hashing import SEED, finish, step
+from walkstep.features._kernels.sorting import sort_stretch
 
 _SPACE = 32
-_FEW = 40  # numbers that are sorted sooner one by one than by a call that allocates
 
 
 @compiled
@@ -44,23 +44,15 @@ def rising_rows(numbers, ptr):
     kept_ptr = np.zeros_like(ptr)
     at = 0
     for r in range(ptr.size - 1):
-        first = at
-        if ptr[r + 1] - ptr[r] > _FEW:
-            for number in np.sort(numbers[ptr[r] : ptr[r + 1]]):
-                if number >= 0 and (at == first or kept[at - 1] != number):
-                    kept[at] = number
-                    at += 1
-        else:
-            for k in range(ptr[r], ptr[r + 1]):
-                number = numbers[k]
-                place = at
-                while place > first and kept[place - 1] > number:
-                    place -= 1
-                if number < 0 or (place > first and kept[place - 1] == number):
-                    continue
-                for m in range(at, place, -1):
-                    kept[m] = kept[m - 1]
-                kept[place] = number
+        first, last = at, at
+        for k in range(ptr[r], ptr[r + 1]):
+            if numbers[k] >= 0:
+                kept[last] = numbers[k]
+                last += 1
+        sort_stretch(kept, first, last)
+        for k in range(first, last):
+            if at == first or kept[at - 1] != kept[k]:
+                kept[at] = kept[k]
                 at += 1
         kept_ptr[r + 1] = at
     return kept[:at].copy(), kept_ptr
@@ -85,7 +77,9 @@ def initials_rows(codes, ptr, texts):
                 at += 1
         n_words = at - first - 1
         items[first] = n_words
-        items[at : at + n_words] = np.sort(items[first + 1 : at])
+        for k in range(n_words):
+            items[at + k] = items[first + 1 + k]
+        sort_stretch(items, at, at + n_words)
         at += n_words
         if n_words == 1:
             for k in range(ptr[t], ptr[t + 1]):
