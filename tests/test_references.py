@@ -2,12 +2,12 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from numba import float64, int64, typeof
+from numba import int64, typeof
 from numba.core.errors import TypingError
 
 from walkstep.compiled import compiled
 from walkstep.references import LARGE, Reference, class_of, refer
-from walkstep.separate import is_separate, prepare, separate
+from walkstep.separate import is_separate, separate
 
 
 class Inner(NamedTuple):
@@ -117,8 +117,6 @@ def test_the_class_behind_an_address_is_known():
 
 def test_separate_functions_are_called_by_name():
     struct = outer()
-    prepare(add_up, Reference(typeof(struct)), float64)
-    prepare(add_up, Reference(typeof(struct)), float64)  # at hand already
     assert call_add_up(struct, 2.0) == 12.0
     assert is_separate(add_up)
     assert not is_separate(read)
@@ -127,7 +125,6 @@ def test_separate_functions_are_called_by_name():
 
 def test_errors_raised_in_separate_functions_reach_the_caller():
     struct = outer()
-    prepare(refuse, Reference(typeof(struct)), int64)
     assert call_refuse(struct, 10) == 8
     with pytest.raises(ValueError, match="too large"):
         call_refuse(struct, 3)

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 import numba
-from numba import _dynfunc, types
+from numba import _dynfunc, types  # pyright: ignore[reportAttributeAccessIssue]
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, _LowerResult
 from numba.core.compiler_machinery import PassManager, register_pass
@@ -53,6 +53,7 @@ class PartCompiler(CompilerBase):
     """Numba's compiler, whose last step is left to the callers."""
 
     def define_pipelines(self):
+        """Numba's own passes but for the last."""
         builder: Any = DefaultPassBuilder
         passes = PassManager("part")
         made = builder.define_nopython_pipeline(self.state)
@@ -80,10 +81,11 @@ class Part(CPUDispatcher):
         told = {name: value for name, value in self.targetoptions.items() if name not in _OF_PARTS}
         return numba.njit(**told)(self.py_func)
 
-    def get_call_template(self, args, kws):
+    def get_call_template(self, args: Any, kws: Any):
         """How Numba asks for the helper: a constant among its arguments is no reason to compile another one."""
         plain = {name: types.unliteral(given) for name, given in kws.items()}
         return super().get_call_template(tuple(types.unliteral(given) for given in args), plain)
 
     def __call__(self, *args, **kwargs):
+        """Call the helper from Python."""
         return self.whole(*args, **kwargs)

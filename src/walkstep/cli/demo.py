@@ -29,7 +29,7 @@ def demo(
 
     check_outputs(output)
     began = time.perf_counter()
-    _say(quiet, "the first run compiles the inner loops, which takes minutes; later ones find them on disk")
+    _say(quiet, "the first run compiles the inner loops, which takes a minute; later ones find them on disk")
     news = _tag_news(seed, quiet)
     typer.echo(f"named entities in {_N_TEST} sentences of invented news, not seen in training")
     typer.echo(news.chain.table())

@@ -40,7 +40,7 @@ def resolve_bibliography(seed: int) -> EntitiesResult:
     """Learn from one bibliography whose papers are known, and resolve another one."""
     train = generate_bibliography(N_PAPERS, 2 * seed)
     test = generate_bibliography(N_PAPERS, 2 * seed + 1)
-    resolver = EntityResolver(id="id", n_epochs=3, n_samples=50, random_state=seed).fit(train, entity="entity")
+    resolver = EntityResolver(id="id", n_samples=50, random_state=seed).fit(train, entity="entity")
     result = resolver.resolve(test.drop("entity"))
     scores = cluster_scores(result.assignment, test["entity"])
     return EntitiesResult(train.height, result, scores, _entities(result), _uncertain(result, test))

@@ -159,9 +159,7 @@ LARGE.add(Comparisons)
 
 def comparing(comparisons: Comparisons) -> Pointer:
     """`compare` behind its address: one for every loop, since it takes long to compile."""
-    return own_pointer(
-        compare, types.void(Reference(typeof(comparisons)), types.int64, types.int64, types.uint8[::1])
-    )
+    return own_pointer(compare, types.void(Reference(typeof(comparisons)), types.int64, types.int64, types.uint8[::1]))
 
 
 @compiled(allocates=False)

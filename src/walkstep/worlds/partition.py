@@ -1,6 +1,6 @@
 """Partition worlds: mentions in clusters, scored by the pairs that are together and by what whole clusters hold."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
