@@ -21,14 +21,15 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.errors import NumbaError
 from numba.core.registry import CPUDispatcher
 
-from walkstep.parts import PART, Part
+from walkstep.parts import PART, Part, PartCompiler
 
 # -inf scores mark forbidden worlds, so the flags that assume finite numbers stay off.
 FAST_MATH = {"nsz", "arcp", "contract", "afn", "reassoc"}
 
 # A world is a struct of many arrays; calling a helper that is not inlined would copy it every time.
 # Nor may it count references to those arrays (``_nrt``): that alone nearly doubled the cost of a step.
-INLINE: Any = {"forceinline": True, "_nrt": False, "error_model": "numpy", "fastmath": FAST_MATH, **PART}
+_INLINE: Any = {"forceinline": True, "_nrt": False, "error_model": "numpy", "fastmath": FAST_MATH}
+INLINE: Any = {**_INLINE, **PART, "pipeline_class": PartCompiler}
 
 
 def _base_folder() -> Path:
@@ -125,12 +126,12 @@ def compiled(
     if function is None:
         return lambda inner: compiled(inner, inline=inline, part=part, allocates=allocates, entry=entry)
     if inline:
-        return Part(function, INLINE)
+        return Part(function, targetoptions=_INLINE)
     # Numba lets what a loop calls inherit what is not said, so all of it is.
     options: dict[str, Any] = {"error_model": "numpy", "fastmath": FAST_MATH, "nogil": True, "forceinline": False}
     options |= {"_nrt": allocates, "no_cfunc_wrapper": True, "no_cpython_wrapper": not entry}
     if part:
-        return Part(function, options | PART)
+        return Part(function, targetoptions=options)
     dispatcher = Loop(function, targetoptions={"nopython": True, **options})
     _keep_on_disk(dispatcher)
     return dispatcher

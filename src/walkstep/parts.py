@@ -5,7 +5,6 @@ code, and then optimises it all again inside every caller. Of a helper that only
 that is used. Here such a helper is typed and translated, and left for its callers to optimise.
 """
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -62,23 +61,20 @@ class PartCompiler(CompilerBase):
         return [passes]
 
 
-PART: Any = {"pipeline_class": PartCompiler, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+PART = {"nopython": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 """What Numba is told of such a helper, beside what it is told of any."""
-
-_OF_PARTS = {*PART, "nopython", "forceinline"}
 
 
 class Part(CPUDispatcher):
     """A helper of loops. Called from Python, it is compiled once more, as a loop of its own."""
 
-    def __init__(self, function: Callable[..., Any], options: dict[str, Any]):
-        told = {name: value for name, value in options.items() if name != "pipeline_class"}
-        super().__init__(function, targetoptions={"nopython": True, **told}, pipeline_class=options["pipeline_class"])
+    def __init__(self, py_func, locals=None, targetoptions=None, pipeline_class=PartCompiler):
+        super().__init__(py_func, locals, {**(targetoptions or {}), **PART}, pipeline_class)
 
     @cached_property
     def whole(self) -> Any:
         """The helper as something that Python can call."""
-        told = {name: value for name, value in self.targetoptions.items() if name not in _OF_PARTS}
+        told = {name: value for name, value in self.targetoptions.items() if name not in {*PART, "forceinline"}}
         return numba.njit(**told)(self.py_func)
 
     def get_call_template(self, args: Any, kws: Any):
