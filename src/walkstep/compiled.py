@@ -92,10 +92,14 @@ class Loop(CPUDispatcher):
             was_enabled = gc.isenabled()
             gc.disable()
             try:
-                return super().compile(sig)
+                entry = super().compile(sig)
             finally:
                 if was_enabled:
                     gc.enable()
+            # What a loop notes that it needs, its callers have to know too; one from disk forgets to tell.
+            for made in self.overloads.values():
+                made.library._reload_init.update(made.reload_init)
+            return entry
 
 
 def compiled(

@@ -2,7 +2,8 @@
 
 Numba makes each function it compiles ready to be called from Python: it writes wrappers, optimises, and emits machine
 code, and then optimises it all again inside every caller. Of a helper that only ever becomes part of a loop, none of
-that is used. Here such a helper is typed and translated, and left for its callers to optimise.
+that is used. Here such a helper is typed and translated, and left for its callers to optimise. It takes parts of Numba
+that are not public, so that the package names the versions it was tried with.
 """
 
 from functools import cached_property
