@@ -5,6 +5,7 @@ structure, copies are graphs that share it, last so that they are contiguous. A 
 """
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -16,8 +17,8 @@ from numpy.typing import NDArray
 from walkstep.inference.folds import combine, fold_max, log_sum, mix
 from walkstep.inference.tree_schedule import TreeSchedule
 
-FORBIDDEN = -1e4
-"""What a score of minus infinity becomes: far enough down to weigh nothing, near enough not to swallow the rest."""
+_DEPTH = 1e4  # how far down minus infinity is put: far enough to weigh nothing, near enough not to swallow the rest
+_SPANS = 100.0  # and so many times further than finite scores reach
 
 
 class Wiring(NamedTuple):
@@ -207,7 +208,10 @@ def log_partition(wired: Wiring, scores: Scores, messages: Messages) -> Array:
     """
     held = held_within(wired, scores)
     told = tell(wired, held, messages)
-    total = log_sum(_heard(wired, held, messages)).sum(axis=(0, 1))
+    total = (log_sum(_heard(wired, held, messages)) + _own_top(wired, scores)).sum(axis=(0, 1))
+    for given, scope in zip(scores.tables, wired.scopes, strict=True):
+        top = _table_top(given).reshape(given.shape[-2:])
+        total = total + jnp.broadcast_to(top, (scope.shape[1], top.shape[1])).sum(axis=0)
     for table, of_told, of_messages in zip(held.tables, told, messages, strict=True):
         arity = len(of_told)
         facing = _Factors(table, False, True).out(of_told, arity - 1)
@@ -215,6 +219,17 @@ def log_partition(wired: Wiring, scores: Scores, messages: Messages) -> Array:
         for q, m in zip(of_told, of_messages, strict=True):
             total = total - log_sum(q + m).sum(axis=(0, 1))
     return total
+
+
+def is_contradictory(wired: Wiring, scores: Scores, messages: Messages) -> Array:
+    """Whether a variable, or a factor, has come to find everything forbidden, in each copy: (B,)."""
+    held = held_within(wired, scores)
+    lowest = [fold_max(_heard(wired, held, messages)).min(axis=(0, 1))]
+    for table, told in zip(held.tables, tell(wired, held, messages), strict=True):
+        if table.shape[-2]:
+            lowest.append(fold_max(_Factors(table, True, False).out(told, 0) + told[0]).min(axis=(0, 1)))
+    deepest = reduce(jnp.minimum, [part.min(initial=0.0) for part in (held.own, *held.tables)])
+    return reduce(jnp.minimum, lowest) < 0.5 * jnp.minimum(deepest, -_DEPTH)
 
 
 def score_of(wired: Wiring, scores: Scores, values: ArrayLike) -> Array:
@@ -232,9 +247,32 @@ def score_of(wired: Wiring, scores: Scores, values: ArrayLike) -> Array:
 
 
 def held_within(wired: Wiring, scores: Scores) -> Scores:
-    """Scores with what is forbidden far down, and finite."""
-    own = jnp.where(jnp.asarray(wired.allowed)[:, :, None], scores.own, FORBIDDEN)
-    return Scores(jnp.maximum(own, FORBIDDEN), tuple(jnp.maximum(table, FORBIDDEN) for table in scores.tables))
+    """Scores, the best of each factor 0, with what is forbidden far down and finite."""
+    own = jnp.where(jnp.asarray(wired.allowed)[:, :, None], scores.own, -jnp.inf) - _own_top(wired, scores)
+    tables = [table - _table_top(table) for table in scores.tables]
+    floor = _floor(own, tables)
+    return Scores(jnp.maximum(own, floor), tuple(jnp.maximum(table, floor) for table in tables))
+
+
+def _floor(own: Array, tables: Sequence[Array]) -> Array:
+    """Where minus infinity is put, of scores whose best is 0."""
+    spans = [-jnp.where(jnp.isfinite(part), part, 0.0).min(initial=0.0) for part in (own, *tables)]
+    return lax.stop_gradient(-(_DEPTH + _SPANS * reduce(jnp.maximum, spans)))
+
+
+def _own_top(wired: Wiring, scores: Scores) -> Array:
+    return _finite_top(jnp.where(jnp.asarray(wired.allowed)[:, :, None], scores.own, -jnp.inf))
+
+
+def _table_top(table: Array) -> Array:
+    top = _finite_top(table.reshape(-1, *table.shape[-2:]))
+    return top.reshape(*([1] * (table.ndim - 2)), *top.shape[-2:])
+
+
+def _finite_top(x: Array) -> Array:
+    """The largest along the first axis; 0 where nothing is possible. A shift, through which no gradient goes."""
+    top = lax.stop_gradient(fold_max(x))
+    return jnp.where(jnp.isfinite(top), top, 0.0)
 
 
 def beliefs(wired: Wiring, scores: Scores, messages: Messages) -> Array:
