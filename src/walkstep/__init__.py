@@ -1,7 +1,8 @@
 """Structured prediction with factor graphs, trained by walking on the metric you are judged by."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from walkstep.first_use import first_use
 
 if TYPE_CHECKING:
     from walkstep.apps.coreference_resolver import CoreferenceResolver
@@ -15,18 +16,9 @@ __all__ = ["CoreferenceResolver", "EntityResolver", "MultiLabelClassifier", "Seq
 
 # Public names are loaded at first use, so that `import walkstep` stays light.
 _HOMES = {
-    "CoreferenceResolver": "walkstep.apps.coreference_resolver",
-    "EntityResolver": "walkstep.apps.entity_resolver",
-    "MultiLabelClassifier": "walkstep.apps.multi_label_classifier",
-    "SequenceTagger": "walkstep.apps.sequence_tagger",
+    "apps.coreference_resolver": ("CoreferenceResolver",),
+    "apps.entity_resolver": ("EntityResolver",),
+    "apps.multi_label_classifier": ("MultiLabelClassifier",),
+    "apps.sequence_tagger": ("SequenceTagger",),
 }
-
-
-def __getattr__(name: str):
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'walkstep' has no attribute {name!r}")
-
-
-def __dir__():
-    return sorted(__all__)
+__getattr__, __dir__ = first_use("walkstep", _HOMES, "__version__")

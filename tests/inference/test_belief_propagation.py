@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from random_graphs import random_binary_graph, random_graph
-from walkstep.inference.belief_propagation import Settled, belief_propagation
+from walkstep.inference.beliefs import Settled, belief_propagation
 from walkstep.inference.exact import enumerate_worlds
 from walkstep.inference.forest import forest
 from walkstep.inference.marginals import marginals
-from walkstep.inference.message_passing import score_of
 from walkstep.inference.wired_graph import wire
+from walkstep.messages.message_passing import score_of
 from walkstep.model import Factors, ground
 
 

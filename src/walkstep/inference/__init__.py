@@ -1,5 +1,8 @@
 """Answers, weights held fixed: samplers, searches for the best world, and how far to trust them."""
 
+from typing import TYPE_CHECKING
+
+from walkstep.first_use import first_use
 from walkstep.inference.annealing import BestWorld, Outcome, anneal, constant, geometric, linear
 from walkstep.inference.base import Sampler, Samples, run, run_chains
 from walkstep.inference.diagnostics import effective_sample_size, monte_carlo_error, split_r_hat
@@ -14,7 +17,12 @@ from walkstep.inference.partition_search import Found, coarse_to_fine, partition
 from walkstep.inference.potentials import Potentials, potentials, total_score
 from walkstep.inference.viterbi import Best, viterbi
 
+if TYPE_CHECKING:
+    from walkstep.inference.beliefs import Beliefs, Settled, belief_propagation
+    from walkstep.inference.wired_graph import WiredGraph, wire
+
 __all__ = [
+    "Beliefs",
     "Best",
     "BestWorld",
     "Constraints",
@@ -31,7 +39,10 @@ __all__ = [
     "Potentials",
     "Sampler",
     "Samples",
+    "Settled",
+    "WiredGraph",
     "anneal",
+    "belief_propagation",
     "coarse_to_fine",
     "constant",
     "effective_sample_size",
@@ -53,4 +64,9 @@ __all__ = [
     "split_r_hat",
     "total_score",
     "viterbi",
+    "wire",
 ]
+
+# What takes JAX is loaded at first use.
+_HOMES = {"beliefs": ("Beliefs", "Settled", "belief_propagation"), "wired_graph": ("WiredGraph", "wire")}
+__getattr__, __dir__ = first_use("walkstep.inference", _HOMES, *globals())

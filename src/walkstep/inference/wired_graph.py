@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from walkstep.inference.message_passing import Wiring, wiring
-from walkstep.inference.score_tables import Held, Products, RowSums, ScoreTables, Share, Tables
-from walkstep.inference.tree_schedule import TreeSchedule, tree_schedule
+from walkstep.messages.message_passing import Wiring, wiring
+from walkstep.messages.score_tables import Held, Products, RowSums, ScoreTables, Share, Tables
+from walkstep.messages.tree_schedule import TreeSchedule, tree_schedule
 from walkstep.model.graph import Graph, Kind
 
 

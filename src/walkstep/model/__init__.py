@@ -1,8 +1,8 @@
 """What is claimed about the world: domains, templates, the graph they make on data, and their weights."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from walkstep.first_use import first_use
 from walkstep.model.domains import UNKNOWN, Domain
 from walkstep.model.factors import Factors
 from walkstep.model.graph import Graph, Kind, ground
@@ -57,23 +57,11 @@ __all__ = [
 
 # Templates, and the parser of their text above all, are loaded at first use.
 _HOMES = {
-    name: f"walkstep.model.{module}"
-    for module, names in {
-        "conditions": ("And", "Compare", "Condition", "Distance", "Holds", "Not", "Or", "SameSentence", "Value"),
-        "grounding": ("Grounding",),
-        "language": ("format_model", "parse_condition", "parse_model"),
-        "notation": ("LanguageError",),
-        "templates": ("Site", "Template", "linear_chain", "second_order_chain", "skip_chain"),
-    }.items()
-    for name in names
+    "conditions": ("And", "Compare", "Condition", "Distance", "Holds", "Not", "Or", "SameSentence", "Value"),
+    "grounding": ("Grounding",),
+    "language": ("format_model", "parse_condition", "parse_model"),
+    "notation": ("LanguageError",),
+    "templates": ("Site", "Template", "linear_chain", "second_order_chain", "skip_chain"),
 }
-
-
-def __getattr__(name: str):
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'walkstep.model' has no attribute {name!r}")
-
-
-def __dir__():
-    return sorted(__all__)
+_LOADED = ("UNKNOWN", "Block", "Domain", "Factors", "Graph", "Kind", "Layout", "ground")
+__getattr__, __dir__ = first_use("walkstep.model", _HOMES, *_LOADED)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax.flatten_util import ravel_pytree
 
-from walkstep.inference.message_passing import (
+from walkstep.messages.message_passing import (
     Scores,
     beliefs,
     log_partition,
@@ -21,7 +21,7 @@ from walkstep.inference.message_passing import (
     settle,
     wiring,
 )
-from walkstep.inference.tree_schedule import tree_schedule
+from walkstep.messages.tree_schedule import tree_schedule
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""The order in which messages are passed where no cycle is closed: from the leaves inwards, and back. NumPy alone."""
+"""The order in which messages are passed where no cycle is closed: from the leaves inwards, and back."""
 
 from typing import NamedTuple
 

@@ -2,7 +2,7 @@
 
 On a CPU, XLA's own reductions over an axis that is not the last take ten to a hundred times as long, and so do the
 gradients of slices. Here arrays are cut and joined, whose gradients are joins and cuts, and all between is elementwise.
-Values come first in every array. Imports JAX alone.
+Values come first in every array.
 """
 
 from collections.abc import Sequence

@@ -11,8 +11,9 @@ import numpy as np
 from jax import Array
 from numpy.typing import ArrayLike, NDArray
 
-from walkstep.inference.folds import log_sum
-from walkstep.inference.message_passing import (
+from walkstep.inference.wired_graph import WiredGraph, wire
+from walkstep.messages.folds import log_sum
+from walkstep.messages.message_passing import (
     Messages,
     Passed,
     Scores,
@@ -23,8 +24,7 @@ from walkstep.inference.message_passing import (
     pass_inwards_and_back,
     settle,
 )
-from walkstep.inference.tree_schedule import TreeSchedule
-from walkstep.inference.wired_graph import WiredGraph, wire
+from walkstep.messages.tree_schedule import TreeSchedule
 from walkstep.model.graph import Graph
 
 

@@ -1,4 +1,4 @@
-"""From weights to the scores of factors, in JAX, so that gradients reach the weights. Imports NumPy and JAX alone."""
+"""From weights to the scores of factors, in JAX, so that gradients reach the weights."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 from numpy.typing import NDArray
 
-from walkstep.inference.message_passing import Scores
+from walkstep.messages.message_passing import Scores
 
 _STATIC: Any = {"static": True}
 

@@ -1,6 +1,6 @@
 """Messages between variables and factors, in JAX: sum-product and max-product, flooding, with damping.
 
-Imports NumPy and JAX alone. Arrays end in two axes, (..., place, copy): places are variables or factors of one
+Arrays end in two axes, (..., place, copy): places are variables or factors of one
 structure, copies are graphs that share it, last so that they are contiguous. A union of unlike graphs is one copy.
 """
 
@@ -14,8 +14,8 @@ from jax import Array, lax
 from jax.typing import ArrayLike
 from numpy.typing import NDArray
 
-from walkstep.inference.folds import combine, fold_max, log_sum, mix
-from walkstep.inference.tree_schedule import TreeSchedule
+from walkstep.messages.folds import combine, fold_max, log_sum, mix
+from walkstep.messages.tree_schedule import TreeSchedule
 
 _DEPTH = 1e4  # how far down minus infinity is put: far enough to weigh nothing, near enough not to swallow the rest
 _SPANS = 100.0  # and so many times further than finite scores reach
