@@ -13,6 +13,7 @@ from jax.flatten_util import ravel_pytree
 from walkstep.messages.message_passing import (
     Scores,
     beliefs,
+    is_binary,
     log_partition,
     no_messages,
     pass_inwards_and_back,
@@ -143,13 +144,18 @@ def test_two_passes_over_a_forest_are_exact(world):
     np.testing.assert_allclose(difference, 0.0, atol=1e-9)
 
 
-@pytest.mark.parametrize("is_wide", [False, True])
-@pytest.mark.parametrize("damping", [0.0, 0.3])
-@pytest.mark.parametrize("is_max", [False, True])
-def test_flooding_a_graph_with_cycles_equals_its_slow_twin(is_wide, damping, is_max):
-    rng = np.random.default_rng(7)
-    world = World([2, 3, 2, 3], [(0, 1), (1, 2), (2, 0), (0, 3), (3, 2, 1)], 2, rng, forbid=0.1)
+MIXED = [2, 3, 2, 3], [(0, 1), (1, 2), (2, 0), (0, 3), (3, 2, 1)]
+BINARY = [2, 2, 2, 2], [(0, 1), (1, 2), (2, 0), (0, 3)]
+
+
+@pytest.mark.parametrize("structure", [MIXED, BINARY], ids=["mixed", "binary"])
+@pytest.mark.parametrize(
+    ("is_wide", "damping", "is_max"), [(False, 0.0, False), (True, 0.3, False), (False, 0.3, False), (False, 0.3, True)]
+)
+def test_flooding_a_graph_with_cycles_equals_its_slow_twin(structure, is_wide, damping, is_max):
+    world = World(*structure, 2, np.random.default_rng(7), forbid=0.1)
     wired, scores = world.jax()
+    assert is_binary(scores) == (structure == BINARY)
 
     @jax.jit
     def flooded(scores):

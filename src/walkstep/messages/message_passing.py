@@ -15,6 +15,7 @@ from jax.typing import ArrayLike
 from numpy.typing import NDArray
 
 from walkstep.messages.folds import combine, fold_max, log_sum, mix
+from walkstep.messages.log_odds import as_message, as_odds, odds_factors, pass_odds
 from walkstep.messages.tree_schedule import TreeSchedule
 
 _DEPTH = 1e4  # how far down minus infinity is put: far enough to weigh nothing, near enough not to swallow the rest
@@ -110,6 +111,9 @@ def pass_messages(
     """
     held = held_within(wired, scores)
     first = no_messages(wired, held) if start is None else start
+    if n_rounds and is_binary(held):
+        before, after = _passed_as_odds(wired, held, first, n_rounds, damping, is_max, is_wide)
+        return Passed(after, largest_change(before, after, n_copies_of(held)), jnp.asarray(n_rounds))
     factors = [_Factors(table, is_max, is_wide) for table in held.tables]
 
     def one_round(messages: Messages, _):
@@ -124,6 +128,23 @@ def pass_messages(
     before, _ = lax.scan(one_round, first, None, length=max(n_rounds - 1, 0))
     after = one_round(before, None)[0] if n_rounds else before
     return Passed(after, largest_change(before, after, n_copies_of(held)), jnp.asarray(n_rounds))
+
+
+def is_binary(scores: Scores) -> bool:
+    """Whether every variable has two values and every factor joins two: messages are then one number each."""
+    return bool(scores.tables) and scores.own.shape[0] == 2 and all(t.shape[:-2] == (2, 2) for t in scores.tables)
+
+
+def _passed_as_odds(
+    wired: Wiring, held: Scores, first: Messages, n_rounds: int, damping: float, is_max: bool, is_wide: bool
+) -> tuple[Messages, Messages]:
+    n_copies = n_copies_of(held)
+    own = jnp.broadcast_to(held.own[1] - held.own[0], (held.own.shape[1], n_copies))
+    factors = [odds_factors(table, is_max, is_wide) for table in held.tables]
+    start = [(as_odds(one), as_odds(other)) for one, other in first]
+    both = pass_odds(wired.scopes, own, factors, start, n_rounds, damping)
+    before, after = (tuple(tuple(as_message(x) for x in of) for of in messages) for messages in both)
+    return before, after
 
 
 def settle(
