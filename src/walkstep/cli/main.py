@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from walkstep import __version__
-from walkstep.cli import data, demo, evaluate, fit, predict, reproduce, resolve
+from walkstep.cli import data, demo, evaluate, fit, infer, predict, reproduce, resolve
 
 FAILED, INTERRUPTED = 2, 130
 
@@ -54,6 +54,7 @@ app.add_typer(fit.app, name="fit")
 app.command("predict")(predict.predict)
 app.command("resolve")(resolve.resolve)
 app.command("evaluate")(evaluate.evaluate)
+app.command("infer")(infer.infer)
 app.command("reproduce")(reproduce.reproduce)
 app.command("data")(data.data)
 app.command("demo")(demo.demo)

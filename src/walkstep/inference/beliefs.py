@@ -135,12 +135,13 @@ def belief_propagation(
             made.wired, scores, made.schedule, first, is_max, float(damping), int(max_rounds), float(tolerance)
         )
         passed, marginals, total, contradictory = answer
-        if bool(np.asarray(contradictory).any()):
-            raise ValueError("no assignment has a finite score: factors forbid every value of some variable; relax one")
         change = float(np.asarray(passed.change).max(initial=0.0))
         outcome = Settled.EXACT if made.schedule is not None else Settled.CONVERGED
         if made.schedule is None and not change <= tolerance:
             outcome = Settled.NOT_CONVERGED
+        # Messages that still move may contradict each other for a while.
+        if outcome is not Settled.NOT_CONVERGED and bool(np.asarray(contradictory).any()):
+            raise ValueError("no assignment has a finite score: factors forbid every value of some variable; relax one")
         return Beliefs(
             made.by_variable(marginals),
             None if is_max else float(np.asarray(total).sum()),

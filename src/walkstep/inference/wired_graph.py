@@ -119,18 +119,27 @@ def _wired(graph: Graph, n_copies: int) -> WiredGraph | None:
 def _members(graph: Graph) -> list[_Member]:
     """Groups of factors, those whose scopes are in another order than the variables' apart."""
     group_ptr = np.searchsorted(graph.factor_group, np.arange(len(graph.group_kind) + 1))
+    pooled: dict[tuple[int, tuple[int, ...]], list[NDArray[np.int64]]] = {}
+    for g, kind in enumerate(graph.group_kind):
+        first = graph.factor_ptr[group_ptr[g]]
+        scope = graph.factor_variables[first : graph.factor_ptr[group_ptr[g] + 1]]
+        shape = tuple(graph.n_values[scope].tolist())
+        # Tables that are given need no weights, so that groups of them are as good as one.
+        pooled.setdefault((-1 if kind == Kind.FIXED else g, shape), []).append(
+            np.arange(group_ptr[g], group_ptr[g + 1])
+        )
     found = []
-    for g in range(len(graph.group_kind)):
-        factors = np.arange(group_ptr[g], group_ptr[g + 1])
-        first = graph.factor_ptr[factors[0]]
-        arity = int(graph.factor_ptr[factors[0] + 1] - first)
-        scopes = graph.factor_variables[first : first + arity * len(factors)].reshape(-1, arity)
-        shape = tuple(graph.n_values[scopes[0]].tolist())
+    for (_, shape), parts in pooled.items():
+        factors = np.concatenate(parts)
+        at = graph.factor_ptr[factors][:, None] + np.arange(len(shape))
+        scopes = graph.factor_variables[at]
         # Rising variables, so that factors over the same ones meet whatever the order they were written in.
         orders, which = np.unique(np.argsort(scopes, axis=1, kind="stable"), axis=0, return_inverse=True)
         for k, order in enumerate(orders.tolist()):
             mine = np.flatnonzero(which.reshape(-1) == k)
-            found.append(_Member(g, factors[mine], scopes[mine][:, order].T.astype(np.int64), tuple(order), shape))
+            scope = scopes[mine][:, order].T.astype(np.int64)
+            group = int(graph.factor_group[factors[0]])
+            found.append(_Member(group, factors[mine], scope, tuple(order), shape))
     return found
 
 
