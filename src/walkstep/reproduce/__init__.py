@@ -15,6 +15,7 @@ REPRODUCTIONS = {
     "montecarlo-figure2": "Marginals of star models by sampled factors (Monte Carlo MCMC paper, Figure 2)",
     "montecarlo-table1": "Citations of Cora by sampled factors (Monte Carlo MCMC paper, Table 1)",
     "montecarlo-table2": "Five million author mentions by sampled factors (Monte Carlo MCMC paper, Table 2)",
+    "uai-marginals": "Models of the UAI 2014 competition by belief propagation and Gibbs sampling",
     "srlearn-bound": "Errors of SR-Learn on separable data stay below R^2 / delta^2 (Theorem 1)",
 }
 
