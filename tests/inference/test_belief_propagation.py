@@ -132,10 +132,11 @@ def test_a_graph_where_nothing_is_possible_is_refused():
         ({"damping": 1.0}, "damping is 1.0; give a number from 0 to below 1"),
         ({"max_rounds": 0}, "max_rounds is 0"),
         ({"weights": [np.nan] * 4}, "weight 0 is nan; weights must be finite numbers"),
-        ({"weights": [1.0]}, r"weights have shape \(1,\); give one for each weight of the graph"),
+        ({"weights": [1.0]}, r"weights have shape \(1,\); this graph takes \(4,\)"),
     ],
 )
 def test_settings_that_mean_nothing_are_named(settings, message):
     graph, _ = ground([2, 2], [Factors("edge", [[0, 1]])])
-    with pytest.raises(ValueError, match=message):
-        belief_propagation(graph, **{"weights": np.zeros(4), **settings})
+    for given in (graph, wire(graph)):
+        with pytest.raises(ValueError, match=message):
+            belief_propagation(given, **{"weights": np.zeros(4), **settings})

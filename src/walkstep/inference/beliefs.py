@@ -123,8 +123,8 @@ def belief_propagation(
     made = graph if isinstance(graph, WiredGraph) else wire(graph)
     given = np.asarray(weights, dtype=np.float64)
     bad = np.flatnonzero(~np.isfinite(given))
-    if given.ndim != 1 or (isinstance(graph, Graph) and given.shape != (graph.n_weights,)):
-        raise ValueError(f"weights have shape {given.shape}; give one for each weight of the graph")
+    if given.shape != (made.n_weights,):
+        raise ValueError(f"weights have shape {given.shape}; this graph takes ({made.n_weights},)")
     if len(bad):
         raise ValueError(f"weight {bad[0]} is {given[bad[0]]}; weights must be finite numbers")
     with jax.enable_x64(True):

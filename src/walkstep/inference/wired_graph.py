@@ -22,6 +22,7 @@ class WiredGraph(NamedTuple):
     tables: ScoreTables
     schedule: TreeSchedule | None  # where no cycle is closed
     n_copies: int
+    n_weights: int
 
     def by_copy(self, values: ArrayLike) -> NDArray[np.integer]:
         """What is said of each variable of the graph (V * B, ...), as (V, B, ...)."""
@@ -113,7 +114,7 @@ def _wired(graph: Graph, n_copies: int) -> WiredGraph | None:
             scopes.append(scope)
     wired = wiring(graph.n_values[:n_variables], scopes)
     tables = ScoreTables(tuple(own), tuple(variables), tuple(joint), wired.allowed.shape[0], n_variables, n_copies)
-    return WiredGraph(wired, tables, tree_schedule(n_variables, tuple(scopes)), n_copies)
+    return WiredGraph(wired, tables, tree_schedule(n_variables, tuple(scopes)), n_copies, graph.n_weights)
 
 
 def _members(graph: Graph) -> list[_Member]:

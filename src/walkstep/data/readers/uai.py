@@ -77,8 +77,8 @@ def read_uai(path: str | os.PathLike[str]) -> UaiModel:
     path : path
     """
     words = _Words(path)
-    kind = words.take(1, "its first word")[0].upper()
-    if kind not in ("MARKOV", "BAYES"):
+    kind = words.take(1, "its first word")[0]
+    if kind.upper() not in ("MARKOV", "BAYES"):
         raise ValueError(f"{path} begins with {kind!r}; a UAI model begins with MARKOV or BAYES")
     n_variables = words.whole("the number of variables", least=1)
     n_values = np.array(
