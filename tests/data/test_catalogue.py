@@ -25,6 +25,23 @@ def test_a_set_is_found_when_all_its_files_are_there(tmp_path, monkeypatch):
     assert find("conll2003") == tmp_path / "conll2003"
 
 
+@pytest.mark.parametrize(
+    ("name", "test_file"),
+    [
+        ("cmu_seminars", "seminars.test.jsonl"),
+        ("convote", "speeches.test.jsonl.gz"),
+        ("reuters21578", "modapte.test.jsonl.gz"),
+    ],
+)
+def test_a_set_is_complete_without_its_test_file(tmp_path, monkeypatch, name, test_file):
+    monkeypatch.setenv("WALKSTEP_DATA", str(tmp_path))
+    assert test_file not in CATALOGUE[name].files
+    (tmp_path / name).mkdir()
+    for file in CATALOGUE[name].files:
+        (tmp_path / name / file).touch()
+    assert find(name) == tmp_path / name
+
+
 @pytest.mark.parametrize("value", [None, ""])
 def test_without_the_variable_the_message_names_it_and_the_files(monkeypatch, value):
     if value is None:

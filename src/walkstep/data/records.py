@@ -64,6 +64,22 @@ def as_frame(records: Records, *, encoding: str = "utf-8") -> pl.DataFrame:
     return frame
 
 
+def check_column(frame: pl.DataFrame, name: str) -> None:
+    """An error that offers the nearest name, unless the column is there.
+
+    Examples
+    --------
+    >>> check_column(as_frame({"vote": ["yes"]}), "votes")
+    Traceback (most recent call last):
+    ...
+    ValueError: there is no column 'votes' (is it 'vote'?); the table has 'vote'
+    """
+    if name not in frame.columns:
+        raise ValueError(
+            f"there is no column {_with_hint(name, frame.columns)}; the table has {_listed(frame.columns)}"
+        )
+
+
 def check_id(frame: pl.DataFrame, id: str) -> None:
     """An error unless a column tells every record from all others.
 
@@ -81,7 +97,7 @@ def check_id(frame: pl.DataFrame, id: str) -> None:
     ...
     ValueError: column 'id' holds 'a' in rows 0 and 2; give every record an id of its own
     """
-    _check_column(frame, id)
+    check_column(frame, id)
     missing = frame[id].is_null().arg_true()
     if len(missing):
         raise ValueError(f"column {id!r} is empty in row {missing[0]}; give every record an id")
@@ -110,7 +126,7 @@ def truth_codes(frame: pl.DataFrame, column: str) -> NDArray[np.int32]:
     >>> truth_codes(as_frame({"entity": ["b", "a", "", "b"]}), "entity")
     array([ 1,  0, -1,  1], dtype=int32)
     """
-    _check_column(frame, column)
+    check_column(frame, column)
     values = frame[column]
     if values.dtype.is_nested():
         raise ValueError(
@@ -291,14 +307,6 @@ def _as_dtype(values: pl.Series, dtype: Any) -> pl.Series:
     if values.dtype.is_float():
         return values.cast(pl.String).str.replace(r"\.0$", "")
     return values.cast(pl.String)
-
-
-def _check_column(frame: pl.DataFrame, name: str) -> None:
-    """An error that offers the nearest name, unless the column is there."""
-    if name not in frame.columns:
-        raise ValueError(
-            f"there is no column {_with_hint(name, frame.columns)}; the table has {_listed(frame.columns)}"
-        )
 
 
 def _with_hint(name: str, names: Sequence[str]) -> str:
