@@ -63,7 +63,7 @@ def viterbi(
     if plan.is_uniform:
         longest = int(np.diff(plan.tree_ptr).max())
         start, transition, end = limits
-        table = _transitions(plan, weights, largest)
+        table = transition_table(plan, weights, largest)
         if np.isnan(table).any() or (table == np.inf).any():
             raise not_finite(weights)
         if len(transition):
@@ -78,7 +78,7 @@ def viterbi(
     return Best(values, float(scores.sum()))
 
 
-def _transitions(plan: Forest, weights: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+def transition_table(plan: Forest, weights: NDArray[np.float64], n: int) -> NDArray[np.float64]:
     """The table that all cliques of a uniform chain share."""
     graph, table = plan.graph, np.zeros((n, n))
     for m in range(plan.member_ptr[1]):

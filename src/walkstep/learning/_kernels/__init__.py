@@ -1,0 +1,1 @@
+"""Compiled loops of the learning layer: arrays and scalars in, arrays out."""
