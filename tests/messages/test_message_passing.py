@@ -152,14 +152,16 @@ BINARY = [2, 2, 2, 2], [(0, 1), (1, 2), (2, 0), (0, 3)]
 @pytest.mark.parametrize(
     ("is_wide", "damping", "is_max"), [(False, 0.0, False), (True, 0.3, False), (False, 0.3, False), (False, 0.3, True)]
 )
-def test_flooding_a_graph_with_cycles_equals_its_slow_twin(structure, is_wide, damping, is_max):
+@pytest.mark.parametrize("is_general", [False, True])
+def test_flooding_a_graph_with_cycles_equals_its_slow_twin(structure, is_wide, damping, is_max, is_general):
     world = World(*structure, 2, np.random.default_rng(7), forbid=0.1)
     wired, scores = world.jax()
     assert is_binary(scores) == (structure == BINARY)
 
     @jax.jit
     def flooded(scores):
-        passed = pass_messages(wired, scores, n_rounds=4, damping=damping, is_max=is_max, is_wide=is_wide)
+        how = {"damping": damping, "is_max": is_max, "is_wide": is_wide, "is_general": is_general}
+        passed = pass_messages(wired, scores, n_rounds=4, **how)
         return passed, beliefs(wired, scores, passed.messages)
 
     passed, found = flooded(scores)

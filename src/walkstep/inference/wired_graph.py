@@ -6,7 +6,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from walkstep.messages.message_passing import Wiring, wiring
-from walkstep.messages.score_tables import Held, Products, RowSums, ScoreTables, Share, Tables
+from walkstep.messages.score_tables import (
+    Held,
+    Products,
+    RowSums,
+    ScoreTables,
+    Share,
+    Source,
+    SparseProducts,
+    Tables,
+    lie_together,
+)
 from walkstep.messages.tree_schedule import TreeSchedule, tree_schedule
 from walkstep.model.graph import Graph, Kind
 
@@ -113,7 +123,8 @@ def _wired(graph: Graph, n_copies: int) -> WiredGraph | None:
             joint.append(tables)
             scopes.append(scope)
     wired = wiring(graph.n_values[:n_variables], scopes)
-    tables = ScoreTables(tuple(own), tuple(variables), tuple(joint), wired.allowed.shape[0], n_variables, n_copies)
+    sizes = wired.allowed.shape[0], n_variables, n_copies, graph.n_weights
+    tables = ScoreTables(tuple(own), tuple(variables), tuple(joint), *sizes)
     return WiredGraph(wired, tables, tree_schedule(n_variables, tuple(scopes)), n_copies, graph.n_weights)
 
 
@@ -157,7 +168,7 @@ def _tables(
     parts = [_sources(graph, member) for member in members]
     # Which table of which source stands at each place; where places or copies agree in all, one table serves them.
     named = np.full((sum(map(len, parts)), n_places * n_copies), -1, np.int64)
-    shares: list[tuple[RowSums | Products | Held, _Member, int]] = []
+    shares: list[tuple[Source, _Member, int]] = []
     twice = []
     for member, of, end in zip(members, parts, ends, strict=True):
         places = at[end - len(member.factors) : end]
@@ -190,12 +201,14 @@ def _one_by_one(parts, members, ends, at, shape, n_places, n_copies) -> Tables:
     return Tables(tuple(made), shape, n_places, n_copies)
 
 
-def _sources(
-    graph: Graph, member: _Member
-) -> list[tuple[RowSums | Products | Held, NDArray[np.int64], NDArray[np.int64]]]:
-    """Where the tables of a group come from: sources, and which table serves which of the factors."""
+_Served = list[tuple[Source, NDArray[np.int64], NDArray[np.int64]]]
+"""Sources of tables, and which table serves which of the factors."""
+
+
+def _sources(graph: Graph, member: _Member) -> _Served:
+    """Where the tables of a group come from."""
     g, factors = member.group, member.factors
-    kind, n_cells, bias = graph.group_kind[g], int(graph.group_cells[g]), int(graph.group_bias[g])
+    kind, n_cells = graph.group_kind[g], int(graph.group_cells[g])
     offset = graph.factor_weight[factors]
     everything = np.arange(len(factors))
     if kind == Kind.FIXED:
@@ -205,25 +218,54 @@ def _sources(
         return _products(graph, member, offset)
     # Factors of the same row and set have the same table.
     row = graph.factor_row[factors] if kind in (Kind.BINARY, Kind.REAL) else np.zeros(len(factors), np.int64)
-    (offsets, rows), which = np.unique(np.stack([offset, row]), axis=1, return_inverse=True)
+    sets, set_of = np.unique(offset, return_inverse=True)
+    rows, row_of = np.unique(row, return_inverse=True)
+    owner, column, value = _entries(graph, g, rows)
+    n_columns = int(graph.group_columns[g]) + int(graph.group_bias[g] >= 0)
+    if len(sets) > 1 and len(np.unique(set_of * len(rows) + row_of)) == len(sets) * len(rows):
+        together = lie_together(sets, n_columns * n_cells)
+        product = SparseProducts(owner, column, value, sets, len(rows), n_columns, n_cells, together)
+        return [(product, set_of * len(rows) + row_of, everything)]
+    used, which = np.unique(set_of * len(rows) + row_of, return_inverse=True)
+    ends = np.searchsorted(owner, np.arange(len(rows) + 1))
+    n_entries = np.diff(ends)[used % len(rows)]
+    entry = np.repeat(ends[used % len(rows)] - np.cumsum(n_entries) + n_entries, n_entries) + np.arange(n_entries.sum())
+    first = int(sets[0])
+    at = np.repeat((sets[used // len(rows)] - first) // n_cells, n_entries) + column[entry]
+    sums = RowSums(
+        np.repeat(np.arange(len(used), dtype=np.int32), n_entries),
+        at.astype(np.int32),
+        value[entry],
+        len(used),
+        n_cells,
+        first,
+        int(sets[-1] - first) // n_cells + n_columns,
+    )
+    return [(sums, which, everything)]
+
+
+def _entries(
+    graph: Graph, g: int, rows: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+    """What rows of sparse features hold, with the bias: whose it is, which column, and how much."""
+    kind, bias = graph.group_kind[g], int(graph.group_bias[g])
+    none = np.zeros(0, np.int64)
     n_entries = graph.row_ptr[rows + 1] - graph.row_ptr[rows] if kind != Kind.BARE else np.zeros(len(rows), np.int64)
     owner = np.repeat(np.arange(len(rows)), n_entries)
-    first = np.repeat(graph.row_ptr[rows] - (np.cumsum(n_entries) - n_entries), n_entries) if len(owner) else owner
+    first = np.repeat(graph.row_ptr[rows] - (np.cumsum(n_entries) - n_entries), n_entries) if len(owner) else none
     entry = first + np.arange(len(owner))
-    at = offsets[owner] + graph.row_index[entry].astype(np.int64) * n_cells if len(owner) else owner
+    column = graph.row_index[entry] if len(owner) else none
     value = graph.row_value[entry] if kind == Kind.REAL else np.ones(len(owner))
     if bias >= 0:
         owner = np.concatenate([owner, np.arange(len(rows))])
-        at = np.concatenate([at, offsets + bias * n_cells])
+        column = np.concatenate([column, np.full(len(rows), bias)])
         value = np.concatenate([value, np.ones(len(rows))])
         order = np.argsort(owner, kind="stable")
-        owner, at, value = owner[order], at[order], value[order]
-    return [(RowSums(owner.astype(np.int32), at, value, len(rows), n_cells), which.reshape(-1), everything)]
+        owner, column, value = owner[order], column[order], value[order]
+    return owner.astype(np.int32), column.astype(np.int32), value
 
 
-def _products(
-    graph: Graph, member: _Member, offset: NDArray[np.int64]
-) -> list[tuple[RowSums | Products | Held, NDArray[np.int64], NDArray[np.int64]]]:
+def _products(graph: Graph, member: _Member, offset: NDArray[np.int64]) -> _Served:
     """Dense features: one product for all sets where they share rows, otherwise one for each."""
     g = member.group
     n_columns, n_cells = int(graph.group_columns[g]), int(graph.group_cells[g])
@@ -237,7 +279,7 @@ def _products(
         features = graph.dense_value[rows[:, None] + np.arange(n_columns)]
         if graph.group_bias[g] >= 0:  # its weights follow those of the columns
             features = np.concatenate([features, np.ones((len(rows), 1))], axis=1)
-        return Products(features, at, n_cells)
+        return Products(features, at, n_cells, lie_together(at, features.shape[1] * n_cells))
 
     if alike:
         table = set_of * len(rows[0]) + np.searchsorted(rows[0], row)

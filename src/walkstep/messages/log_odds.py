@@ -1,10 +1,14 @@
 """Messages of graphs whose variables have two values and whose factors join two: one number each, their log odds."""
 
+from functools import partial
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jax import Array, lax
 from numpy.typing import NDArray
+
+from walkstep.messages.incidence import by_factor, hear
 
 _MOST = 80.0  # log odds beyond which exponentials of single precision would overflow
 
@@ -27,7 +31,8 @@ class OddsFactors(NamedTuple):
             return jnp.logaddexp(c, d + odds) - jnp.logaddexp(a, b + odds)
         ratio = jnp.exp(jnp.clip(odds, -_MOST, _MOST))
         tiny = float(jnp.finfo(odds.dtype).tiny)
-        return jnp.log(jnp.maximum(c + d * ratio, tiny) / jnp.maximum(a + b * ratio, tiny))
+        # Not the log of a quotient: the square that its gradient divides by would come to 0.
+        return jnp.log(jnp.maximum(c + d * ratio, tiny)) - jnp.log(jnp.maximum(a + b * ratio, tiny))
 
 
 def odds_factors(table: Array, is_max: bool, is_wide: bool) -> OddsFactors:
@@ -68,14 +73,12 @@ def pass_odds(
     damping : float
     """
 
+    @partial(jax.checkpoint, prevent_cse=False)  # messages alone are kept; the rest is made again faster than read
     def one_round(messages, _):
-        heard = own
-        for scope, of in zip(scopes, messages, strict=True):
-            for i in range(2):
-                heard = heard.at[scope[i]].add(of[i])
         fresh = []
-        for scope, of, factor in zip(scopes, messages, factors, strict=True):
-            told = [heard[scope[i]] - of[i] for i in range(2)]
+        believed = by_factor(hear(own, scopes, messages), scopes)
+        for whole, of, factor in zip(believed, messages, factors, strict=True):
+            told = [whole[i] - of[i] for i in range(2)]
             out = [factor.out(told[1 - i], i) for i in range(2)]
             fresh.append(
                 tuple(

@@ -5,9 +5,10 @@ structure, copies are graphs that share it, last so that they are contiguous. A 
 """
 
 from collections.abc import Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
@@ -15,6 +16,7 @@ from jax.typing import ArrayLike
 from numpy.typing import NDArray
 
 from walkstep.messages.folds import combine, fold_max, log_sum, mix
+from walkstep.messages.incidence import by_factor, hear
 from walkstep.messages.log_odds import as_message, as_odds, odds_factors, pass_odds
 from walkstep.messages.tree_schedule import TreeSchedule
 
@@ -89,6 +91,7 @@ def pass_messages(
     is_max: bool = False,
     is_wide: bool = False,
     start: Messages | None = None,
+    is_general: bool = False,
 ) -> Passed:
     """So many rounds of flooding: all variables tell all their factors, then all factors tell their variables.
 
@@ -106,16 +109,19 @@ def pass_messages(
         Whether scores differ by more than some tens: sums are then taken with care for each, at K times the cost.
     start : Messages, optional
         From an earlier call.
+    is_general : bool
+        Whole messages also where log odds would do: slower, the same otherwise.
 
-    It can be differentiated whole, and keeps on its way what that takes.
+    It can be differentiated whole; what it keeps for that are the messages of each round.
     """
     held = held_within(wired, scores)
     first = no_messages(wired, held) if start is None else start
-    if n_rounds and is_binary(held):
+    if n_rounds and is_binary(held) and not is_general:
         before, after = _passed_as_odds(wired, held, first, n_rounds, damping, is_max, is_wide)
         return Passed(after, largest_change(before, after, n_copies_of(held)), jnp.asarray(n_rounds))
     factors = [_Factors(table, is_max, is_wide) for table in held.tables]
 
+    @partial(jax.checkpoint, prevent_cse=False)
     def one_round(messages: Messages, _):
         told = tell(wired, held, messages)
         fresh = tuple(
@@ -303,19 +309,16 @@ def beliefs(wired: Wiring, scores: Scores, messages: Messages) -> Array:
 
 def tell(wired: Wiring, scores: Scores, messages: Messages) -> Messages:
     """What variables tell their factors: all that they believe but what the factor itself has said."""
-    heard = _heard(wired, scores, messages)
+    believed = by_factor(_heard(wired, scores, messages), wired.scopes)
     return tuple(
-        tuple(_shifted(heard[: m.shape[0], scope[i]] - m) for i, m in enumerate(of))
-        for scope, of in zip(wired.scopes, messages, strict=True)
+        tuple(_shifted(whole[: m.shape[0]] - m) for whole, m in zip(of_believed, of, strict=True))
+        for of_believed, of in zip(believed, messages, strict=True)
     )
 
 
 def _heard(wired: Wiring, scores: Scores, messages: Messages) -> Array:
-    heard = jnp.broadcast_to(scores.own, (*scores.own.shape[:2], n_copies_of(scores)))
-    for scope, of in zip(wired.scopes, messages, strict=True):
-        for i, m in enumerate(of):
-            heard = heard.at[: m.shape[0], scope[i]].add(m)
-    return heard
+    own = jnp.broadcast_to(scores.own, (*scores.own.shape[:2], n_copies_of(scores)))
+    return hear(own, wired.scopes, messages)
 
 
 def _shifted(message: Array) -> Array:

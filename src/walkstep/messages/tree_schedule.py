@@ -42,6 +42,8 @@ def tree_schedule(n_variables: int, scopes: tuple[NDArray[np.integer], ...]) -> 
         return TreeSchedule(())
     first = np.concatenate([[0], np.cumsum([scope.shape[1] for scope in scopes])]).astype(np.int64)
     n_factors = int(first[-1])
+    if not n_factors:
+        return TreeSchedule(tuple((np.zeros((0, 0), np.int32),) * scope.shape[0] for scope in scopes))
     arity = np.repeat([scope.shape[0] for scope in scopes], np.diff(first))
     factor_ptr = np.concatenate([[0], np.cumsum(arity)]).astype(np.int64)
     flat = np.concatenate([scope.T.ravel() for scope in scopes])
