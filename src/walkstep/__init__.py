@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from walkstep.first_use import first_use
 
 if TYPE_CHECKING:
+    from walkstep.apps.collective_classifier import CollectiveClassifier
     from walkstep.apps.coreference_resolver import CoreferenceResolver
     from walkstep.apps.entity_resolver import EntityResolver
     from walkstep.apps.multi_label_classifier import MultiLabelClassifier
@@ -12,10 +13,18 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["CoreferenceResolver", "EntityResolver", "MultiLabelClassifier", "SequenceTagger", "__version__"]
+__all__ = [
+    "CollectiveClassifier",
+    "CoreferenceResolver",
+    "EntityResolver",
+    "MultiLabelClassifier",
+    "SequenceTagger",
+    "__version__",
+]
 
 # Public names are loaded at first use, so that `import walkstep` stays light.
 _HOMES = {
+    "apps.collective_classifier": ("CollectiveClassifier",),
     "apps.coreference_resolver": ("CoreferenceResolver",),
     "apps.entity_resolver": ("EntityResolver",),
     "apps.multi_label_classifier": ("MultiLabelClassifier",),

@@ -36,8 +36,14 @@ def documents_and_entities():
     return [told] * 4, MentionDocuments.from_dicts([told] * 4).entity
 
 
+def items_and_links():
+    items = [{"id": i, "text": "aye so" if i % 3 else "no so", "label": "Y" if i % 3 else "N"} for i in range(12)]
+    return items, [{"source": i, "target": i + 3} for i in range(9)]
+
+
 # How to train each public estimator whose inputs are not a matrix.
 TRAINING = {
+    "CollectiveClassifier": (items_and_links, {"n_epochs": 2, "n_first_epochs": 2}),
     "SequenceTagger": (sentences_and_tags, {"n_epochs": 2}),
     "EntityResolver": (records_and_entities, {"id": "id", "n_samples": 0}),
     "CoreferenceResolver": (documents_and_entities, {"n_epochs": 1, "n_sweeps": 5}),

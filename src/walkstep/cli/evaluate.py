@@ -7,6 +7,8 @@ import typer
 
 from walkstep.cli.files import check_inputs, check_outputs, write_json
 
+_OF_TABLES = ("EntityResolver", "CollectiveClassifier")
+
 
 def evaluate(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model that `walkstep fit` saved.")],
@@ -15,10 +17,14 @@ def evaluate(
         Path | None, typer.Option("--json", metavar="FILE", help="Write all figures to this file.")
     ] = None,
     truth: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Of records: the column that says which entity each one is.")
+        str | None,
+        typer.Option(metavar="COLUMN", help="Of records: which entity each one is; of linked items: their labels."),
+    ] = None,
+    links: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Of linked items: a table of the links between them.")
     ] = None,
     encoding: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Of records: how their text is encoded, such as latin-1 (utf-8).")
+        str | None, typer.Option(metavar="NAME", help="Of tables: how their text is encoded, such as latin-1 (utf-8).")
     ] = None,
     allow_unknown: Annotated[
         bool, typer.Option("--allow-unknown", help="Count tags that the model never learned as missed.")
@@ -27,13 +33,15 @@ def evaluate(
     """Compare a model's answers with the truth: precision, recall and F1, by type and overall."""
     from walkstep.data.archive import kind_of
 
-    check_inputs(data)
-    check_outputs(json_file, inputs=(model, data))
+    check_inputs(data, links)
+    check_outputs(json_file, inputs=(model, data, links))
     kind = kind_of(model)
-    if truth is not None and kind != "EntityResolver":
+    if truth is not None and kind not in _OF_TABLES:
         raise ValueError(f"--truth names the column of true entities, but {model} holds a {kind}; leave it out")
-    if encoding is not None and kind != "EntityResolver":
+    if encoding is not None and kind not in _OF_TABLES:
         raise ValueError(f"--encoding is for tables of records, but {model} holds a {kind}; save {data} as UTF-8")
+    if links is not None and kind != "CollectiveClassifier":
+        raise ValueError(f"--links is for linked items, but {model} holds a {kind}; leave it out")
     if kind == "SequenceTagger":
         from walkstep.apps.sequence_tagger import SequenceTagger
         from walkstep.data.readers.conll import read_conll
@@ -55,6 +63,10 @@ def evaluate(
         if truth is None:
             raise ValueError(f"{model} resolves records; name the column of their true entities with --truth")
         scores = evaluate_entities(model, data, truth, encoding or "utf-8")
+    elif kind == "CollectiveClassifier":
+        from walkstep.cli.linked_tables import evaluate_linked
+
+        scores = evaluate_linked(model, data, links, truth=truth, encoding=encoding or "utf-8")
     else:
         raise ValueError(f"{model} holds a {kind}, which `walkstep evaluate` does not know; use {kind}.load in Python")
     typer.echo(scores.table())

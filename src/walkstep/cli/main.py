@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from walkstep import __version__
-from walkstep.cli import data, demo, evaluate, fit, infer, predict, reproduce, resolve
+from walkstep.cli import data, demo, evaluate, fit, fit_collective, infer, predict, reproduce, resolve
 
 FAILED, INTERRUPTED = 2, 130
 
@@ -24,7 +24,7 @@ class Verbs(TyperGroup):
             return super().invoke(ctx)
         except BrokenPipeError:
             raise  # whoever read our output has seen enough: typer ends quietly
-        except (ValueError, OSError) as error:
+        except (ValueError, OSError, ImportError) as error:  # extras that are not installed are told by name
             if ctx.params["debug"]:
                 raise
             sys.stderr.write(f"error: {_message(error)}\n")
@@ -44,12 +44,14 @@ def _message(error: Exception) -> str:
 app = typer.Typer(
     name="walkstep",
     cls=Verbs,
-    help="Tag sequences, label rows and resolve records with factor graphs, trained on the metric you are judged by.",
+    help="Tag sequences, label rows and linked items, resolve records: factor graphs, trained on the metric you are "
+    "judged by.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+fit.app.command("collective")(fit_collective.collective)
 app.add_typer(fit.app, name="fit")
 app.command("predict")(predict.predict)
 app.command("resolve")(resolve.resolve)

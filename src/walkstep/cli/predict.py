@@ -17,13 +17,16 @@ if TYPE_CHECKING:
 def predict(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model that `walkstep fit` saved.")],
     data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="Text or columns to tag; or feature rows (ARFF, LIBSVM, CSV).")
+        Path,
+        typer.Argument(
+            metavar="DATA", help="Text or columns to tag; feature rows (ARFF, LIBSVM, CSV); or a table of linked items."
+        ),
     ],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to write; the terminal by default.")
     ] = None,
     marginals: Annotated[
-        bool, typer.Option("--marginals", help="Add how probable each tag is; for rows, write probabilities.")
+        bool, typer.Option("--marginals", help="Add how probable each tag is; for rows and items, write probabilities.")
     ] = False,
     k_best: Annotated[
         int | None, typer.Option("--k-best", metavar="N", help="The N best taggings of each sentence.")
@@ -31,14 +34,26 @@ def predict(
     names: Annotated[
         bool, typer.Option("--names", help="For rows, write the names of their labels instead of 0 and 1.")
     ] = False,
+    links: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="For linked items, a table of the links between them.")
+    ] = None,
+    hold_labels: Annotated[
+        bool, typer.Option("--hold-labels", help="For linked items, take the labels that are there as known.")
+    ] = False,
+    encoding: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of tables of items: how their text is encoded (utf-8).")
+    ] = None,
 ) -> None:
-    """Tag text, or predict the label sets of rows."""
+    """Tag text, or predict the label sets of rows, or the labels of linked items."""
     from walkstep.data.archive import kind_of
 
     check_counts(k_best=k_best)
-    check_inputs(data)
-    check_outputs(output, inputs=(model, data))
+    check_inputs(data, links)
+    check_outputs(output, inputs=(model, data, links))
     kind = kind_of(model)
+    for option, is_given in (("links", links), ("hold-labels", hold_labels), ("encoding", encoding)):
+        if is_given and kind != "CollectiveClassifier":
+            raise ValueError(f"--{option} is for linked items, but {model} holds a {kind}; leave it out")
     if kind == "SequenceTagger":
         if names:
             raise ValueError(f"--names is for label sets, but {model} is a tagger; leave it out")
@@ -47,6 +62,11 @@ def predict(
         if k_best is not None:
             raise ValueError(f"--k-best is for taggers, but {model} predicts label sets; leave it out")
         text = _label_sets(model, data, marginals, names)
+    elif kind == "CollectiveClassifier":
+        if names or k_best is not None:
+            raise ValueError(f"--names and --k-best are not for linked items, which {model} labels; leave them out")
+        _linked(model, data, output, links, marginals, hold_labels, encoding or "utf-8")
+        return
     else:
         raise ValueError(f"{model} holds a {kind}, which `walkstep predict` does not know; use {kind}.load in Python")
     if output is not None:
@@ -139,6 +159,22 @@ def _label_sets(model: Path, data: Path, marginals: bool, names: bool) -> str:
         sets = ([label for label, borne in zip(labels, row, strict=True) if borne] for row in predicted)
         return "".join(" ".join(one) + "\n" for one in sets)
     return _csv(labels, [[str(int(cell)) for cell in row] for row in predicted])
+
+
+def _linked(
+    model: Path, data: Path, output: Path | None, links: Path | None, marginals: bool, hold: bool, encoding: str
+) -> None:
+    """A table of items and their labels, in the format that the name of the output tells."""
+    from walkstep.cli.linked_tables import predict_linked
+    from walkstep.data.readers.tables import table_ending, write_table
+
+    if output is not None:
+        table_ending(output)
+    answers = predict_linked(model, data, links, marginals=marginals, hold_labels=hold, encoding=encoding)
+    if output is not None:
+        write_table(answers, output)
+    else:
+        sys.stdout.write(answers.write_csv())
 
 
 def _csv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -111,7 +111,7 @@ class LinkedItems:
                     f"column {group!r} is empty in row {row}; say of which collection every item is, or leave group out"
                 )
         used = {id, labels, texts, group, *ignore}
-        joined = None if _is_empty(links) else as_frame(links, encoding=encoding)
+        joined = None if links is None or _is_empty(links) else as_frame(links, encoding=encoding)
         if joined is None:
             joined = pl.DataFrame({source: [], target: []}, schema={source: pl.String, target: pl.String})
         try:
@@ -181,6 +181,25 @@ class LinkedItems:
         return sum(label is not None for label in self.labels)
 
 
+def linked_parts(items: Any, links: Any = None, **columns: Any) -> list[LinkedItems]:
+    """One or several collections of items, whatever holds them.
+
+    Parameters
+    ----------
+    items : LinkedItems, sequence of LinkedItems, or a table
+    links : a table, optional
+        Where ``items`` is a table too.
+    **columns
+        What columns of tables are called; see `LinkedItems.from_frames`.
+    """
+    parts: Any = [items] if isinstance(items, LinkedItems) else items
+    if isinstance(parts, list | tuple) and parts and all(isinstance(part, LinkedItems) for part in parts):
+        if links is not None:
+            raise ValueError("items come with their links already; leave links out")
+        return list(parts)
+    return [LinkedItems.from_frames(parts, links, **columns)]
+
+
 def _all(parts: Iterable[tuple[Any, ...]]) -> tuple[Any, ...]:
     """One tuple of them all."""
     return tuple(chain.from_iterable(parts))
@@ -195,13 +214,13 @@ def _all_texts(parts: Sequence[tuple[tuple[str, ...] | None, int]]) -> tuple[str
 
 def _stacked(parts: Sequence[tuple[pl.DataFrame, int]]) -> pl.DataFrame:
     """The columns of all parts, missing where a part has none of that name."""
-    frames = [frame.with_columns(pl.Series(_ROW, range(n), dtype=pl.Int64)) for frame, n in parts]
+    frames = [pl.DataFrame({_ROW: np.arange(n)}).hstack(frame) for frame, n in parts]
     return pl.concat(frames, how="diagonal_relaxed").drop(_ROW)
 
 
 def _is_empty(links: Any) -> bool:
-    """Whether there are no links: none given, or a table in memory without rows."""
-    return links is None or (not isinstance(links, str) and hasattr(links, "__len__") and len(links) == 0)
+    """Whether a table in memory has no rows."""
+    return not isinstance(links, str) and hasattr(links, "__len__") and len(links) == 0
 
 
 def _named(frame: pl.DataFrame, given: str | None, usual: str) -> str | None:
@@ -247,9 +266,7 @@ def _types(values: pl.Series) -> tuple[str, ...]:
     return tuple(values.cast(pl.String).to_list())
 
 
-def _ends(
-    links: pl.DataFrame, names: Sequence[str], ids: pl.Series, group: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _ends(links: pl.DataFrame, names: Sequence[str], ids: pl.Series, group: NDArray[np.int64]) -> NDArray[np.int64]:
     """The places of linked items, after a check that there are such and that they may be joined."""
     place_of = {name: place for place, name in enumerate(ids.cast(pl.String).to_list())}
     sides = []

@@ -105,7 +105,8 @@ class Objective:
         """Eq. 4 by way of the soft decoder, with the continuation of section 5.1."""
         cooled = _cooled(scores, dials.temperature)
         log_beliefs = self.inference.log_beliefs(batch, cooled)
-        loss = self.loss(soften(log_beliefs, self.decode_temperature), batch)
+        # Beliefs that inference has sharpened already are sharpened by so much less, or gradients would vanish.
+        loss = self.loss(soften(log_beliefs, jnp.minimum(1.0, self.decode_temperature / dials.temperature)), batch)
         smooth = squared_error(jnp.exp(log_beliefs), batch)
         return jnp.asarray(dials.blend * loss + (1.0 - dials.blend) * smooth)
 

@@ -157,7 +157,9 @@ def _check_same(given: Any, expected: Any, who: str, way_out: str) -> None:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two nests of lists, mappings, arrays and plain things are equal."""
+    """Whether two nests of lists, mappings, arrays, dataframes and plain things are equal."""
+    if hasattr(one, "equals"):  # of Polars, pandas and PyArrow alike
+        return type(one) is type(other) and bool(one.equals(other))
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
         return np.array_equal(one, other)
     if isinstance(one, Mapping):
