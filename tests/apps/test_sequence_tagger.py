@@ -10,6 +10,7 @@ from walkstep.data.sequences import Sequences
 from walkstep.data.tagging_schemes import allowed_transitions, convert
 from walkstep.evaluation.calibration import expected_calibration_error
 from walkstep.evaluation.spans import span_scores
+from walkstep.learning.chain_likelihood import ChainLikelihood
 
 
 def lists(corpus):
@@ -171,6 +172,64 @@ def test_development_data_choose_the_epoch(news):
     assert tagger.evaluate(news[1]).f1 == max(tagger.dev_scores_)
 
 
+def test_likelihood_trains_a_chain(news):
+    train, test = news
+    tagger = SequenceTagger(learner="likelihood").fit(train)
+    assert tagger.evaluate(test).f1 > 0.8
+    assert tagger.epochs_[-1].loss < tagger.epochs_[0].loss
+    assert len(tagger.epochs_) <= 100
+    assert tagger.best_epoch_ == len(tagger.epochs_)
+    # A likelihood says how sure it is without being told.
+    assert tagger.temperature_ == 1.0
+    probabilities = np.concatenate(tagger.predict_marginals(test))
+    truth = np.array([tagger.classes_.index(tag) for tag in test.tags])
+    assert expected_calibration_error(probabilities.max(axis=1), probabilities.argmax(axis=1) == truth) < 0.03
+
+
+def test_likelihood_weights_have_no_slope_left(news):
+    tagger = SequenceTagger(learner="likelihood", features=["word", "shape"], l2=3.0, n_epochs=300).fit(news[0])
+    graph, _ = tagger.grounding_.ground(news[0])
+    _, gradient = ChainLikelihood(graph, tagger.grounding_.domains[0].encode(news[0].tags))(tagger.weights_)
+    assert np.linalg.norm(gradient + 3.0 * tagger.weights_) < 0.01 * np.linalg.norm(gradient)
+
+
+def test_likelihood_is_deterministic_in_any_number_of_threads(news):
+    one, two, three = (
+        SequenceTagger(learner="likelihood", n_epochs=8, n_threads=n).fit(news[0]).weights_ for n in (1, 2, 2)
+    )
+    np.testing.assert_array_equal(two, three)
+    np.testing.assert_allclose(one, two, atol=1e-5)
+
+
+def test_likelihood_with_absolute_penalties_leaves_few_weights(news):
+    tagger = SequenceTagger(learner="likelihood", l1=1.0, l2=0.0, n_epochs=30).fit(news[0])
+    assert np.mean(tagger.weights_ == 0.0) > 0.8
+    assert tagger.evaluate(news[1]).f1 > 0.8
+
+
+def test_likelihood_sums_over_unknown_tags(news):
+    train, test = news
+    rng = np.random.default_rng(0)
+    partial = [tag if rng.random() < 0.5 else None for tag in train.tags]
+    half = Sequences(train.tokens, train.sentence_ptr, train.document_ptr, train.columns, partial)
+    assert SequenceTagger(learner="likelihood").fit(half).evaluate(test).f1 > 0.75
+
+
+def test_likelihood_on_models_written_as_text(news):
+    train, test = news
+    text = "tag[i] ~ lower[i], suffix(3)[i], lower[i-1]\ntag[i-1] tag[i] ~ is_capital[i]"
+    assert SequenceTagger(templates=text, learner="likelihood", n_epochs=30).fit(train).evaluate(test).f1 > 0.6
+    alone = SequenceTagger(templates="tag[i] ~ lower[i]", learner="likelihood", n_epochs=10).fit(train)
+    assert len(alone.epochs_) <= 10
+
+
+def test_development_data_choose_the_iteration(news):
+    tagger = SequenceTagger(learner="likelihood", n_epochs=12, features=["lower", "shape"]).fit(news[0], dev=news[1])
+    assert len(tagger.dev_scores_) == 3  # after 5, 10 and 12
+    assert tagger.best_epoch_ in (5, 10, 12)
+    assert tagger.evaluate(news[1]).f1 == max(tagger.dev_scores_)
+
+
 def test_raw_tags_are_tagged_without_spans():
     sentences = [["the", "dog", "barks"], ["a", "cat", "sleeps"]] * 5
     tags = [["DT", "NN", "VB"], ["DT", "NN", "VB"]] * 5
@@ -221,6 +280,8 @@ def test_bad_sentences_are_named(sentences, tags, message):
         ({"features": "all"}, "give 'default' or a list"),
         ({"templates": "tag[i ~ word[i]"}, "line 1, column"),
         ({"n_epochs": 0}, "n_epochs is 0"),
+        ({"l1": 1.0}, "l1 is 1.0, but learner 'samplerank' has no such penalty"),
+        ({"learner": "likelihood", "l2": -1.0}, "l2 is -1.0; give 0 or more"),
     ],
 )
 def test_bad_settings_are_named(settings, message):

@@ -5,6 +5,7 @@ from walkstep.apps.sequence_tagger import SequenceTagger
 from walkstep.data.archive import load_archive
 from walkstep.data.demo import generate_news
 from walkstep.data.readers.conll import write_conll
+from walkstep.learning.chain_likelihood import ChainLikelihood
 from walkstep.learning.train import Trainer
 
 pytestmark = pytest.mark.xdist_group("command")
@@ -59,6 +60,44 @@ def test_options_reach_the_tagger(command, news_file, tmp_path, monkeypatch):
     assert not (tmp_path / "ner.walk").exists()
 
 
+def test_a_tagger_is_trained_by_likelihood(command, news_file, tmp_path):
+    model = tmp_path / "ner.walk"
+    options = ["--learner", "likelihood", "--l2", 2, "--l1", 0.1, "--features", "word,lower,shape"]
+    result = command("fit", "tag", news_file, "--dev", news_file, "--model", model, *options, "--epochs", 7)
+    assert result.exit_code == 0, result.stderr
+    assert "7 epochs" in result.stdout
+    assert ", after epoch " in result.stdout
+    assert "epoch 7/7  loss " in result.stderr
+    settings = SequenceTagger.load(model).get_params()
+    assert (settings["learner"], settings["l2"], settings["l1"]) == ("likelihood", 2.0, 0.1)
+
+
+def test_a_search_that_ends_early_is_no_interrupt(command, news_file, tmp_path):
+    options = ["--learner", "likelihood", "--l2", 50, "--features", "word,shape"]
+    result = command("fit", "tag", news_file, "--model", tmp_path / "ner.walk", *options)
+    assert (result.exit_code, "interrupted" in result.stderr) == (0, False)
+    assert " 100 epochs" not in result.stdout
+
+
+def test_an_interrupt_keeps_the_last_iteration(command, news_file, tmp_path, monkeypatch):
+    original = ChainLikelihood.__call__
+    calls = []
+
+    def call(self, weights):
+        calls.append(1)
+        if len(calls) == 6:
+            raise KeyboardInterrupt
+        return original(self, weights)
+
+    monkeypatch.setattr(ChainLikelihood, "__call__", call)
+    model = tmp_path / "ner.walk"
+    options = ["--learner", "likelihood", "--features", "word,lower,shape"]
+    result = command("fit", "tag", news_file, "--model", model, *options, "-q")
+    assert result.exit_code == 130
+    assert " of 100 epochs; " in result.stderr
+    assert SequenceTagger.load(model).weights_.any()
+
+
 def test_a_file_of_templates_is_read(command, news_file, tmp_path):
     spec = tmp_path / "model.spec"
     spec.write_text("emission: tag[i] ~ word[i], shape[i]\ntransition: tag[i-1] tag[i]\n")
@@ -66,6 +105,18 @@ def test_a_file_of_templates_is_read(command, news_file, tmp_path):
     result = command("fit", "tag", news_file, "--model", model, "--templates", spec, "--epochs", 1, "-q")
     assert result.exit_code == 0, result.stderr
     assert [template.name for template in SequenceTagger.load(model).grounding_.templates] == ["emission", "transition"]
+
+
+def test_a_tagger_is_trained_by_risk(command, news_file, tmp_path):
+    model = tmp_path / "ner.walk"
+    by_risk = ["--learner", "risk", "--loss", "f1", "--inference", "max-product", "--templates", "skip-chain"]
+    sizes = ["--rounds", 2, "--epochs", 2, "--first-epochs", 1, "--batch-size", 8, "--features", "lower,shape"]
+    result = command("fit", "tag", news_file, "--model", model, *by_risk, *sizes)
+    assert result.exit_code == 0, result.stderr
+    assert "epoch 3/3  objective" in result.stderr
+    assert "3 epochs" in result.stdout
+    tagger = SequenceTagger.load(model)
+    assert (tagger.learner, tagger.loss, tagger.inference, tagger.n_rounds) == ("risk", "f1", "max-product", 2)
 
 
 @pytest.mark.parametrize(
@@ -79,6 +130,17 @@ def test_a_file_of_templates_is_read(command, news_file, tmp_path):
         (["--step", "leap"], "'leap'"),
         (["--epochs", "0"], "--epochs is 0; give 1 or more"),
         (["--dev", "none.conll"], "there is no file none.conll"),
+        (["--learner", "likelihood", "--l2", "-1"], "--l2 is -1.0; give 0 or more"),
+        (["--learner", "likelihood", "--l1", "nan"], "--l1 is nan; give 0 or more"),
+        (["--l1", "2"], "--l1 is 2.0, but learner 'samplerank' has no such penalty; use --l2"),
+        (["--learner", "likelihood", "--step", "mira"], "--step is for learners that walk, and 'likelihood' does not"),
+        (["--learner", "likelihood", "--signal", "span-f1"], "--signal is for learners that walk"),
+        (["--loss", "f1"], "--loss is for learners by messages, but 'samplerank' walks; leave it out, or use risk"),
+        (["--learner", "likelihood", "--rounds", 3], "--rounds is for learners by messages, but 'likelihood' is exact"),
+        (["--learner", "svm", "--loss", "f1"], "--loss is for the learner risk, and 'svm' has one of its own"),
+        (["--learner", "risk", "--inference", "sum"], "Invalid value for '--inference'"),
+        (["--learner", "risk", "--batch-size", 0], "--batch-size is 0; give 1 or more"),
+        (["--learner", "risk", "--temperature", 1], "--temperature is for learners that walk, and 'risk' does not"),
     ],
 )
 def test_impossible_options_are_refused_before_training(command, news_file, tmp_path, monkeypatch, options, message):

@@ -91,7 +91,7 @@ class CollectiveModel:
         ignore: Sequence[str] = (),
         **settings: Any,
     ) -> "CollectiveModel":
-        """Choose words and columns, but those to ``ignore``, from training data; ``settings`` are those of `BagOfWords`."""
+        """Choose words and columns by training data, less those to ``ignore``; ``settings`` are of `BagOfWords`."""
         aside = (*agree, *ignore)
         items = TableFeatures.fit(linked.texts, linked.columns, ignore=aside, min_count=min_count, **settings)
         links = {}

@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from walkstep.apps.base import Estimator
-from walkstep.apps.progress import EpochProgress
 from walkstep.apps.tag_decoding import TagDecoder
+from walkstep.apps.tag_learners import way_of
+from walkstep.apps.tag_message_way import MessageWay, refuse_message_settings, tag_beliefs
+from walkstep.apps.tag_training import TagTruth, Way
 from walkstep.data.archive import load_archive, save_archive
 from walkstep.data.sequences import Sequences
 from walkstep.data.tagging_schemes import convert, detect_scheme, split_tag
@@ -20,20 +22,15 @@ from walkstep.inference.forest import forest
 from walkstep.inference.k_best import k_best
 from walkstep.inference.loopy import sampled_marginals
 from walkstep.inference.marginals import marginals
-from walkstep.learning.steps import step_rule
-from walkstep.learning.train import Epoch, Trainer
 from walkstep.model.domains import Domain
 from walkstep.model.graph import Graph
 from walkstep.model.grounding import Grounding
 from walkstep.model.templates import Template, linear_chain, second_order_chain, skip_chain
-from walkstep.worlds.labels import label_world
-from walkstep.worlds.signals import Hamming, as_metric, span_f1, token_f1
 
 Sentences = Sequences | Iterable[Sequence[str] | Sequence[tuple[str, ...]]]
 Tags = Iterable[Sequence[str | None]]
 
 _SHAPES = {"chain": linear_chain, "skip-chain": skip_chain, "second-order": second_order_chain}
-_SIGNALS = ("hamming", "token-f1", "span-f1")
 _SCHEMES = ("auto", "bio", "bilou", "raw")
 
 
@@ -41,7 +38,9 @@ class SequenceTagger(Estimator):
     """Tag the tokens of sentences: names, parts of speech, fields, phrases.
 
     A linear chain by default, trained by SampleRank (Wick et al., 2011) and decoded exactly; with ``templates`` any
-    other model over the tokens of a document, decoded exactly where it is a forest and by annealing where not.
+    other model over the tokens of a document, decoded exactly where it is a forest and by annealing where not. A chain
+    may also be trained by exact maximum likelihood, as a conditional random field; and any model by passing messages,
+    for the loss and the inference that it will be used with (Stoyanov and Eisner, 2012).
 
     Parameters
     ----------
@@ -54,21 +53,44 @@ class SequenceTagger(Estimator):
         Let the ready-made shapes also see further columns, such as parts of speech, in a window of two; text to
         be tagged must then have them too.
     learner : str
-        A row of the table of learners: samplerank, samplerank-svm, samplerank-svm-1, hybrid, pcd, cd-k, sr-learn.
+        A row of the table of learners: samplerank, samplerank-svm, samplerank-svm-1, hybrid, pcd, cd-k, sr-learn; or
+        one that does not walk, so that ``step``, ``temperature``, ``rival`` and ``signal`` say nothing to it:
+        "likelihood", exact on a chain; and by messages (which takes JAX) "risk", "softmax-margin", "svm",
+        "perceptron", and "likelihood" where the model has cycles.
     step : {"arow", "mira", "adagrad", "constant", "perceptron"}
         How far each correction goes.
     rate : float, optional
-        Of that step; see `walkstep.learning.step_rule`.
+        Of that step, see `walkstep.learning.step_rule`; by messages, of the optimiser's.
     temperature : float
         Of the training walk. Too cold and the walk never leaves the truth, too hot and it never sees it.
     rival : {"violating", "drawn"}
         Learn from the worst-ranked value of each tag, or from the one the walk drew (the paper's).
-    n_epochs : int
-        Passes over the training data.
-    l2 : float
-        Share by which weights shrink at each step.
+    n_epochs : int, optional
+        Passes over the training data, 10 by default, and 12 by messages; for the exact likelihood at most so many
+        iterations of L-BFGS, by default 100, fewer where nothing more is to be gained.
+    l2 : float, optional
+        Share by which weights shrink at each step, 0 by default; for the exact likelihood the penalty is l2 / 2 times
+        the sum of squared weights, by default with l2 = 1; by messages it is l2 times that sum, beside a mean over
+        tokens, by default with l2 = 1e-6.
+    l1 : float
+        For learners that do not walk, adds l1 times the sum of absolute weights to the penalty; many weights are
+        then 0.
     average : bool
-        Use the average of the weights over all steps.
+        Use the average of the weights over all steps; by messages, over the last half of them.
+    loss : {"accuracy", "f1", "mse", "l1", "log-likelihood"} or callable, optional
+        What "risk" is about, by default accuracy. "f1" is the F-measure of tokens in spans, by their type; a function
+        ``(decoded, truth, weight) -> number`` of JAX arrays is differentiated, see `walkstep.messages.losses`.
+    inference : {"sum-product", "max-product"}, optional
+        By messages: how tags are found, and what weights are trained for; by default sum-product.
+    n_rounds, damping : int and float, optional
+        By messages, where the model has cycles: rounds of flooding (8), and the share of its last message that a factor
+        keeps (0).
+    optimiser : {"adam", "adagrad", "sgd", "pegasos", "smd", "lbfgs"}, optional
+        By messages; by default adam.
+    n_first_epochs : int, optional
+        For "risk", passes of likelihood before, 8 by default.
+    batch_size : int, optional
+        By messages: documents that a step looks at, 16 by default.
     signal : {"hamming", "token-f1", "span-f1"} or callable
         The metric to train on; a function ``(values, truth) -> float`` of a document is compiled.
     scheme : {"auto", "bio", "bilou", "raw"}
@@ -103,9 +125,15 @@ class SequenceTagger(Estimator):
     weights_ : float array
     temperature_ : float
         What scores are divided by for marginals.
-    epochs_ : list of Epoch
+    epochs_ : list of Epoch, of Iteration for the exact likelihood, or of MessageEpoch
     dev_scores_ : list of float
-        F1 on the development data after each epoch, where that was given.
+        F1 on the development data after each epoch, or every fifth iteration, where that was given.
+    n_epochs_ : int
+        How many epochs there were to be, at most.
+    best_epoch_ : int
+        The epoch whose weights were kept: the one best on the development data, or the last.
+    interrupted_ : bool
+        Whether training was interrupted from the keyboard.
 
     Examples
     --------
@@ -127,9 +155,17 @@ class SequenceTagger(Estimator):
         rate: float | None = None,
         temperature: float = 0.4,
         rival: str = "violating",
-        n_epochs: int = 10,
-        l2: float = 0.0,
+        n_epochs: int | None = None,
+        l2: float | None = None,
+        l1: float = 0.0,
         average: bool = True,
+        loss: Any = None,
+        inference: Any = None,
+        n_rounds: int | None = None,
+        damping: float | None = None,
+        optimiser: str | None = None,
+        n_first_epochs: int | None = None,
+        batch_size: int | None = None,
         signal: Any = "hamming",
         scheme: str = "auto",
         constrained: bool = True,
@@ -153,7 +189,15 @@ class SequenceTagger(Estimator):
         self.rival = rival
         self.n_epochs = n_epochs
         self.l2 = l2
+        self.l1 = l1
         self.average = average
+        self.loss = loss
+        self.inference = inference
+        self.n_rounds = n_rounds
+        self.damping = damping
+        self.optimiser = optimiser
+        self.n_first_epochs = n_first_epochs
+        self.batch_size = batch_size
         self.signal = signal
         self.scheme = scheme
         self.constrained = constrained
@@ -195,7 +239,7 @@ class SequenceTagger(Estimator):
             raise ValueError("there are no tags to learn from; pass tags=, one list for each sentence")
         if corpus.n_tokens == 0:
             raise ValueError("there are no sentences to learn from; pass at least one")
-        if self.n_epochs < 1:
+        if self.n_epochs is not None and self.n_epochs < 1:
             raise ValueError(f"n_epochs is {self.n_epochs}; give 1 or more")
         held_out = None if dev is None else (dev if isinstance(dev, Sequences) else self._corpus(*dev, None))
         self.scheme_: Any = detect_scheme(corpus.tags, corpus.sentence_ptr)
@@ -248,52 +292,25 @@ class SequenceTagger(Estimator):
             features += [f"cluster({n})[{o}]" for n in (4, 6, 10, 20) for o in (-1, 0, 1)]
         return _SHAPES[self.templates](features)
 
-    def _signal(self, truth: NDArray[np.int32], corpus: Sequences) -> Any:
-        if callable(self.signal):
-            return as_metric(self.signal)
-        if self.signal == "hamming":
-            return Hamming()
-        if self.signal == "token-f1":
-            return token_f1(self.classes_.index("O") if "O" in self.classes_ else 0, scale=10.0)
-        if self.signal == "span-f1":
-            return span_f1(self.classes_, truth, corpus.sentence_ptr, scale=10.0)
-        raise ValueError(f"signal is {self.signal!r}; choose one of {', '.join(_SIGNALS)}, or pass a function")
-
     def _train(self, graph: Graph, corpus: Sequences, truth: NDArray[np.int32], dev: Sequences | None) -> None:
+        way = self._way()
+        if not isinstance(way, MessageWay):
+            refuse_message_settings(self)
         joins_sentences = any(template.joins_pairs for template in self.grounding_.templates)
-        documents = corpus.sentence_ptr[corpus.document_ptr] if joins_sentences else corpus.sentence_ptr
-        world = label_world(graph, truth, document_ptr=documents, signal=self._signal(truth, corpus))
-        trainer = Trainer(
-            world,
-            learner=self.learner,
-            rule=step_rule(self.step, rate=self.rate, l2=self.l2),
-            rival=self.rival,
-            temperature=self.temperature,
-            average=self.average,
-            n_threads=self.n_threads,
-            rng=self.random_state,
-        )
-        self.dev_scores_: list[float] = []
-        best: NDArray[np.float64] | None = None
-        with EpochProgress(self.n_epochs, self.verbose) as progress:
-            try:
-                for _ in range(self.n_epochs):
-                    epoch = trainer.epoch()
-                    text = f"{epoch.violations:.1%} of pairs corrected, {epoch.steps_per_second:,.0f} tokens/s"
-                    if dev is not None:
-                        self.weights_ = _storable(trainer.weights)
-                        self.dev_scores_.append(self.evaluate(dev, allow_unknown=True).f1)
-                        text += f", dev F1 {self.dev_scores_[-1]:.4f}"
-                        if self.dev_scores_[-1] == max(self.dev_scores_):
-                            best = self.weights_
-                    progress.show(epoch.number, text)
-            except KeyboardInterrupt:
-                if not trainer.epochs:
-                    raise
-                progress.show(len(trainer.epochs), "interrupted: keeping what was learned so far")
-        self.weights_ = _storable(trainer.weights) if best is None else best
-        self.temperature_ = self._calibrate(corpus if dev is None else dev)
-        self.epochs_: list[Epoch] = trainer.epochs
+        data = TagTruth(graph, truth, corpus, self.classes_, joins_sentences)
+
+        def score(weights: NDArray[np.float64]) -> float:
+            self.weights_ = _storable(weights)
+            return self.evaluate(dev, allow_unknown=True).f1  # pyright: ignore[reportArgumentType]
+
+        training = way.train(self, data, None if dev is None else score)
+        self.weights_ = _storable(training.weights)
+        self.epochs_: list[Any] = training.records
+        self.dev_scores_, self.best_epoch_ = training.dev_scores, training.best_epoch
+        self.interrupted_, self.n_epochs_ = training.interrupted, training.n_wanted
+        # Without data to fit it to, likelihoods are taken at their word; margins have none to be taken at.
+        trusted = way.is_calibrated and dev is None
+        self.temperature_ = 1.0 if trusted else self._calibrate(corpus if dev is None else dev)
 
     def _calibrate(self, corpus: Sequences) -> float:
         """The temperature of marginals: margins fix the order of answers, not how sure they are."""
@@ -305,6 +322,8 @@ class SequenceTagger(Estimator):
         if len(known) == 0:
             return 1.0
         decoder = self._decoder()
+        if isinstance(self._way(), MessageWay):
+            return tag_beliefs(self, decoder, corpus).temperature(self.weights_, truth)
         plan, constraints = decoder.chains(corpus), decoder.constraints
 
         def loss(temperature: float) -> float:
@@ -328,7 +347,8 @@ class SequenceTagger(Estimator):
     ) -> list[NDArray[np.float64]]:
         """How probable each tag of `classes_` is at each token: one array (tokens, tags) a sentence.
 
-        Exact where the model is a forest; otherwise from Gibbs samples. How sharp they are is fitted to the
+        Exact where the model is a forest; otherwise by sum-product, where weights were trained by messages, and
+        from Gibbs samples where not. How sharp they are is fitted to the
         development data given to `fit`; without such data it is fitted to the training data, and they come out too
         sure of themselves.
         """
@@ -337,6 +357,9 @@ class SequenceTagger(Estimator):
         if corpus.n_tokens == 0:
             return []
         decoder = self._decoder()
+        if isinstance(self._way(), MessageWay):
+            found = tag_beliefs(self, decoder, corpus).chances(self.weights_ / self.temperature_)
+            return np.split(found, corpus.sentence_ptr[1:-1])
         graph, constraints = decoder.constrained_graph(corpus)
         if decoder.is_forest:
             plan = forest(graph, sentence_ptr=corpus.sentence_ptr)
@@ -420,8 +443,13 @@ class SequenceTagger(Estimator):
     def _decoder(self) -> TagDecoder:
         return TagDecoder(self.grounding_, self.classes_, self.inner_scheme_ if self.constrained else None)
 
+    def _way(self) -> Way | MessageWay:
+        return way_of(self.learner, is_chain=self._decoder().is_forest)
+
     def _decode(self, corpus: Sequences) -> NDArray[np.int32]:
         """The best world of a corpus."""
+        if isinstance(self._way(), MessageWay):
+            return tag_beliefs(self, self._decoder(), corpus).best(self.weights_)
         return self._decoder().best(corpus, self.weights_, self.random_state or 0)
 
     def _tags(self, values: NDArray[np.integer], corpus: Sequences) -> list[str]:

@@ -66,9 +66,15 @@ class TagDecoder:
 
     def constrained_graph(self, corpus: Sequences) -> tuple[Graph, Constraints | None]:
         """The graph to decode; without a chain to hold them, the constraints become factors of it."""
+        if self.is_forest:
+            return self.grounding.ground(corpus)[0], self.constraints
+        return self.ruled_graph(corpus), None
+
+    def ruled_graph(self, corpus: Sequences) -> Graph:
+        """The graph with the constraints as factors of it."""
         constraints = self.constraints
-        if constraints is None or self.is_forest:
-            return self.grounding.ground(corpus)[0], constraints
+        if constraints is None:
+            return self.grounding.ground(corpus)[0]
         is_first = np.zeros(corpus.n_tokens, bool)
         is_first[corpus.sentence_ptr[:-1]] = True
         right = np.flatnonzero(~is_first)
@@ -81,7 +87,14 @@ class TagDecoder:
         ):
             if len(scopes):
                 groups.append(Factors(name, scopes, fixed=np.where(allowed, 0.0, -np.inf)))
-        return ground(np.full(corpus.n_tokens, len(self.classes)), groups, self.grounding.layout)[0], None
+        return ground(np.full(corpus.n_tokens, len(self.classes)), groups, self.grounding.layout)[0]
+
+    def tokens_alone(self, corpus: Sequences) -> Forest:
+        """Chains without a model: a weight for each tag of each token, token after token."""
+        tokens = np.arange(corpus.n_tokens)
+        alone = Factors("alone", tokens[:, None], sets=tokens, n_sets=corpus.n_tokens)
+        graph, _ = ground(np.full(corpus.n_tokens, len(self.classes)), [alone])
+        return forest(graph, sentence_ptr=corpus.sentence_ptr)
 
 
 def _is_local(template: Template) -> bool:

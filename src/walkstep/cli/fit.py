@@ -83,17 +83,54 @@ def tag(
     signal: Annotated[
         Literal["hamming", "token-f1", "span-f1"] | None, typer.Option(help="The metric to train on.")
     ] = None,
-    learner: Learner = None,
+    learner: Annotated[
+        str | None,
+        typer.Option(
+            help="samplerank, samplerank-svm, samplerank-svm-1, hybrid, pcd, cd-K, sr-learn (walks); likelihood; "
+            "risk, softmax-margin, svm or perceptron (by messages)."
+        ),
+    ] = None,
+    loss: Annotated[
+        Literal["accuracy", "f1", "mse", "l1", "log-likelihood"] | None,
+        typer.Option(help="What risk is about: the share of wrong tags, or the F-measure of tokens by type."),
+    ] = None,
+    inference: Annotated[
+        Literal["sum-product", "max-product"] | None,
+        typer.Option(help="By messages: how tags are found, and what weights are trained for."),
+    ] = None,
+    rounds: Annotated[int | None, typer.Option(help="Of messages, where the model has cycles (8).")] = None,
+    damping: Annotated[float | None, typer.Option(help="Share of its last message that a factor keeps (0).")] = None,
+    optimiser: Annotated[
+        Literal["adam", "adagrad", "sgd", "pegasos", "smd", "lbfgs"] | None,
+        typer.Option(help="By messages: how steps are made."),
+    ] = None,
+    first_epochs: Annotated[int | None, typer.Option(help="For risk: passes of likelihood before (8).")] = None,
+    batch_size: Annotated[int | None, typer.Option(help="By messages: documents that a step looks at (16).")] = None,
     step: Step = None,
     rate: Rate = None,
     temperature: Temperature = None,
-    epochs: Annotated[int | None, typer.Option(help="Passes over the training data (10).")] = None,
+    l2: Annotated[
+        float | None,
+        typer.Option(
+            help="Penalty on squared weights (1; by messages, beside a mean over tokens, 1e-6); for a walk, the share "
+            "that each step takes (0)."
+        ),
+    ] = None,
+    l1: Annotated[
+        float | None, typer.Option(help="Penalty on absolute weights, but for walks: many are then 0.")
+    ] = None,
+    epochs: Annotated[
+        int | None,
+        typer.Option(help="Passes over the training data (10; by messages 12); for the likelihood, iterations (100)."),
+    ] = None,
     threads: Threads = None,
     seed: Seed = 0,
     quiet: Quiet = False,
 ) -> None:
     """Train a tagger on sentences in CoNLL columns."""
-    check_counts(epochs=epochs, threads=threads, min_count=min_count, buckets=buckets)
+    check_counts(
+        epochs=epochs, threads=threads, min_count=min_count, buckets=buckets, rounds=rounds, batch_size=batch_size
+    )
     check_inputs(data, dev, clusters)
     check_outputs(model, inputs=(data, dev, clusters))
     lists = _gazetteers(gazetteer)
@@ -111,12 +148,35 @@ def tag(
         "step": step,
         "rate": rate,
         "temperature": temperature,
+        "l2": l2,
+        "l1": l1,
+        "loss": loss,
+        "inference": inference,
+        "n_rounds": rounds,
+        "damping": damping,
+        "optimiser": optimiser,
+        "n_first_epochs": first_epochs,
+        "batch_size": batch_size,
         "n_epochs": epochs,
         "n_threads": threads,
         "random_state": seed,
         "verbose": int(not quiet),
     }
-    _check_learner(learner, step, rate)
+    _check_tag_learner(
+        learner,
+        templates,
+        walks_by={"step": step, "rate": rate, "temperature": temperature, "signal": signal},
+        messages_by={
+            "loss": loss,
+            "inference": inference,
+            "rounds": rounds,
+            "damping": damping,
+            "optimiser": optimiser,
+            "first-epochs": first_epochs,
+            "batch-size": batch_size,
+        },
+    )
+    _check_penalties(learner, l2, l1)
     from walkstep.apps.sequence_tagger import SequenceTagger
     from walkstep.model.notation import LanguageError
 
@@ -130,15 +190,14 @@ def tag(
     except LanguageError as error:
         raise ValueError(f"{templates}, {error}") from error
     tagger.save(model)
-    done, wanted = len(tagger.epochs_), tagger.n_epochs
+    done = len(tagger.epochs_)
     typer.echo(
         f"trained on {corpus.n_sentences:,} sentences: {len(tagger.classes_)} tags, {len(tagger.weights_):,} weights, "
         f"{done} epochs, {time.perf_counter() - began:.1f} s"
     )
     if tagger.dev_scores_:
-        best = max(tagger.dev_scores_)
-        typer.echo(f"development F1 {best:.4f}, after epoch {tagger.dev_scores_.index(best) + 1}")
-    _saved(model, done, wanted)
+        typer.echo(f"development F1 {max(tagger.dev_scores_):.4f}, after epoch {tagger.best_epoch_}")
+    _saved(model, done, tagger.n_epochs_ if tagger.interrupted_ else done)
 
 
 @app.command("multilabel")
@@ -155,12 +214,42 @@ def multilabel(
         Literal["linear", "rbf"] | None, typer.Option(help="What a label sees: the columns, or a Gaussian kernel.")
     ] = None,
     decision: Annotated[
-        Literal["map", "marginals", "auto"] | None,
-        typer.Option(help="Predict the best set, each label on its own, or what held-out rows favour."),
+        Literal["map", "marginals", "f1", "auto"] | None,
+        typer.Option(help="Predict the best set, each label on its own, for F1, or what held-out rows favour."),
     ] = None,
-    signal: Annotated[Literal["hamming", "f1"] | None, typer.Option(help="The metric to train on.")] = None,
-    l2: Annotated[float | None, typer.Option(help="Share by which weights shrink at each step.")] = None,
-    learner: Learner = None,
+    pairs: Annotated[
+        str | None, typer.Option(help="Which pairs of labels are joined: all, none, seen, or how many of the telling.")
+    ] = None,
+    signal: Annotated[Literal["hamming", "f1"] | None, typer.Option(help="The metric a walk trains on.")] = None,
+    l2: Annotated[
+        float | None,
+        typer.Option(help="Share by which weights shrink at each step; by messages, penalty on squared weights."),
+    ] = None,
+    learner: Annotated[
+        str | None,
+        typer.Option(
+            help="samplerank, samplerank-svm, samplerank-svm-1, hybrid, pcd, cd-K, sr-learn (walks); risk, likelihood, "
+            "softmax-margin, svm or perceptron (by messages)."
+        ),
+    ] = None,
+    loss: Annotated[
+        Literal["accuracy", "f1", "label-set-f1", "mse", "l1", "log-likelihood"] | None,
+        typer.Option(help="What risk is about: wrong labels, F1 of all labels, or of each row."),
+    ] = None,
+    inference: Annotated[
+        Literal["sum-product", "max-product"] | None,
+        typer.Option(help="By messages: how labels are found, and what weights are trained for."),
+    ] = None,
+    rounds: Annotated[int | None, typer.Option(help="Of messages (10).")] = None,
+    damping: Annotated[float | None, typer.Option(help="Share of its last message that a pair keeps (0).")] = None,
+    optimiser: Annotated[
+        Literal["adam", "adagrad", "sgd", "pegasos", "smd", "lbfgs"] | None,
+        typer.Option(help="By messages: how steps are made."),
+    ] = None,
+    first_epochs: Annotated[
+        int | None, typer.Option(help="For risk: passes of likelihood before (half as many).")
+    ] = None,
+    batch_size: Annotated[int | None, typer.Option(help="By messages: rows that a step looks at (64).")] = None,
     step: Step = None,
     rate: Rate = None,
     temperature: Temperature = None,
@@ -170,10 +259,21 @@ def multilabel(
     quiet: Quiet = False,
 ) -> None:
     """Train a classifier on feature rows with label sets."""
-    check_counts(epochs=epochs, threads=threads)
+    check_counts(epochs=epochs, threads=threads, rounds=rounds, batch_size=batch_size)
     check_inputs(data)
     check_outputs(model, inputs=(data,))
-    _check_learner(learner, step, rate)
+    by_messages: dict[str, Any] = {
+        "loss": loss,
+        "inference": inference,
+        "rounds": rounds,
+        "damping": damping,
+        "optimiser": optimiser,
+        "first-epochs": first_epochs,
+        "batch-size": batch_size,
+    }
+    by_walks = {"step": step, "signal": signal, "temperature": temperature, "threads": threads}
+    _check_label_learner(learner, rate, by_walks, by_messages)
+    joined = _pairwise(pairs)
     from walkstep.apps.multi_label_classifier import MultiLabelClassifier
     from walkstep.cli.label_sets import read_labelled
 
@@ -183,9 +283,17 @@ def multilabel(
     settings: dict[str, Any] = {
         "features": features,
         "decision": decision,
+        "pairwise": joined,
         "signal": signal,
         "l2": l2,
         "learner": learner,
+        "loss": loss,
+        "inference": inference,
+        "n_rounds": rounds,
+        "damping": damping,
+        "optimiser": optimiser,
+        "n_first_epochs": first_epochs,
+        "batch_size": batch_size,
         "step": step,
         "rate": rate,
         "temperature": temperature,
@@ -197,12 +305,12 @@ def multilabel(
     classifier = MultiLabelClassifier(**_given(settings))
     classifier.fit(rows.X, rows.Y, label_names=rows.label_names)
     classifier.save(model)
-    done, wanted = len(classifier.epochs_), classifier.n_epochs
+    done = len(classifier.epochs_)
     typer.echo(
         f"trained on {rows.n_rows:,} rows: {rows.n_labels:,} labels, {rows.n_features:,} features, "
         f"{done} epochs, {time.perf_counter() - began:.1f} s"
     )
-    _saved(model, done, wanted)
+    _saved(model, done, classifier.n_epochs_asked if classifier.interrupted_ else done)
 
 
 @app.command("resolve")
@@ -345,6 +453,74 @@ def _check_learner(learner: str | None, step: str | None, rate: float | None) ->
         learner_row(learner)
     if rate is not None:
         step_rule(step or "mira", rate=rate)
+
+
+def _check_tag_learner(
+    learner: str | None, templates: str, *, walks_by: dict[str, Any], messages_by: dict[str, Any]
+) -> None:
+    """Refuse options that do not go with the learner of a tagger, before any data is read."""
+    from walkstep.apps.tag_learners import WAYS, way_of
+    from walkstep.apps.tag_message_way import MessageWay
+
+    name = learner or "samplerank"
+    # A file of templates may have cycles; the estimator looks.
+    way = way_of(name, is_chain=templates == "chain" or templates not in _SHAPES)
+    by_messages = isinstance(way, MessageWay)
+    given = [option for option, value in messages_by.items() if value is not None]
+    if given and not by_messages and templates in _SHAPES:
+        what = "is exact on a chain" if name in WAYS else "walks"
+        raise ValueError(f"--{given[0]} is for learners by messages, but {name!r} {what}; leave it out, or use risk")
+    if name not in WAYS:
+        _check_learner(learner, walks_by["step"], walks_by["rate"])
+        return
+    given = [
+        option for option, value in walks_by.items() if value is not None and (option != "rate" or not by_messages)
+    ]
+    if given:
+        raise ValueError(f"--{given[0]} is for learners that walk, and {name!r} does not; leave it out")
+    if messages_by["loss"] is not None and name != "risk":
+        raise ValueError(f"--loss is for the learner risk, and {name!r} has one of its own; leave it out")
+
+
+def _check_label_learner(
+    learner: str | None, rate: float | None, by_walks: dict[str, Any], by_messages: dict[str, Any]
+) -> None:
+    """Refuse options that do not go with the learner of label sets, before any data is read."""
+    from walkstep.apps.label_set_learners import passes_messages
+
+    name = learner or "samplerank-svm"
+    if not passes_messages(name):
+        given = [option for option, value in by_messages.items() if value is not None]
+        if given:
+            raise ValueError(f"--{given[0]} is for learners by messages, but {name!r} walks; leave it out, or use risk")
+        _check_learner(learner, by_walks["step"], rate)
+        return
+    given = [option for option, value in by_walks.items() if value is not None]
+    if given:
+        raise ValueError(f"--{given[0]} is for learners that walk, and {name!r} does not; leave it out")
+    if by_messages["loss"] is not None and name != "risk":
+        raise ValueError(f"--loss is for the learner risk, and {name!r} has one of its own; leave it out")
+
+
+def _pairwise(given: str | None) -> bool | int | str | None:
+    """Which pairs of labels are joined, from words or a number."""
+    named = {"all": True, "none": False, "seen": "seen"}
+    if given is None or given in named:
+        return None if given is None else named[given]
+    if not given.isdecimal():
+        raise ValueError(f"--pairs is {given!r}; give all, none, seen, or how many pairs are joined")
+    return int(given)
+
+
+def _check_penalties(learner: str | None, l2: float | None, l1: float | None) -> None:
+    """Refuse penalties that are none."""
+    from walkstep.apps.tag_learners import WAYS
+
+    for option, value in (("l2", l2), ("l1", l1)):
+        if value is not None and not 0.0 <= value < float("inf"):
+            raise ValueError(f"--{option} is {value}; give 0 or more")
+    if l1 and learner not in WAYS:
+        raise ValueError(f"--l1 is {l1}, but learner {learner or 'samplerank'!r} has no such penalty; use --l2")
 
 
 def _say(quiet: bool, text: str) -> None:
