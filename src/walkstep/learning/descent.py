@@ -77,7 +77,9 @@ def stepper(name: str, rate: float, l2: float = 0.0, **settings: float) -> Stepp
         raise ValueError(f"rate is {rate}; give a number above 0")
     if name == "pegasos" and not l2 > 0.0:
         raise ValueError("pegasos steps by 1 / l2; give an l2 above 0, or choose 'adagrad'")
-    return MetaDescent(rate, **settings) if name == "smd" else OptaxSteps(name, rate, l2)
+    if name == "smd":
+        return MetaDescent(rate, **settings)
+    return OptaxSteps(name, rate, l2 if name == "pegasos" else 0.0)  # the others are compiled once for any l2
 
 
 def penalised(objective: Objective, weights: Array, batch: Batch, dials: Dials, l2: float) -> Array:
@@ -85,7 +87,7 @@ def penalised(objective: Objective, weights: Array, batch: Batch, dials: Dials, 
     return objective(weights, batch, dials) + l2 * (weights * weights).sum()
 
 
-@partial(jax.jit, static_argnames=("objective", "steps", "l1", "l2"))
+@partial(jax.jit, static_argnames=("objective", "steps", "l1"))
 def descend_once(
     objective: Objective, steps: Stepper, weights: Array, state: Any, batch: Batch, dials: Dials, l1: float, l2: float
 ) -> tuple[Array, Any, Array]:
@@ -105,7 +107,7 @@ def descend_once(
     return jnp.where(fresh * side > 0.0, fresh, 0.0), state, value
 
 
-@partial(jax.jit, static_argnames=("objective", "l2"))
+@partial(jax.jit, static_argnames="objective")
 def value_and_slope(objective: Objective, weights: Array, batch: Batch, dials: Dials, l2: float) -> tuple[Array, Array]:
     """The objective on one batch, and its gradient."""
     return jax.value_and_grad(lambda w: penalised(objective, w, batch, dials, l2))(weights)
