@@ -93,3 +93,34 @@ def test_sparse_rows_take_the_same_way(command, rows, tmp_path):
     assert header == rows.label_names
     assert cells.shape == (1, 3)
     assert "Hamming accuracy" in command("evaluate", model, data).stdout
+
+
+def test_rows_are_learned_by_messages(command, rows, files, tmp_path):
+    _, data, unlabelled = files
+    model = tmp_path / "risk.walk"
+    settings = ("--learner", "risk", "--loss", "f1", "--inference", "sum-product", "--rounds", 3, "--pairs", "seen")
+    fitted = command("fit", "multilabel", data, "--labels", 3, "--model", model, "--epochs", 2, *settings)
+    assert fitted.exit_code == 0, fitted.stderr
+    assert "3 labels, 5 features, 3 epochs" in fitted.stdout  # one by likelihood comes first
+    assert "epoch 3/3  objective" in fitted.stderr
+    _, cells = table_of(command("predict", model, unlabelled).stdout)
+    np.testing.assert_array_equal(cells, MultiLabelClassifier.load(model).predict(rows.X))
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (("--learner", "risky"), "learner 'risky' is not known; choose one of samplerank"),
+        (("--learner", "risk", "--signal", "f1"), "--signal is for learners that walk, and 'risk' does not"),
+        (("--learner", "svm", "--loss", "f1"), "--loss is for the learner risk, and 'svm' has one of its own"),
+        (("--rounds", 4), "--rounds is for learners by messages, but 'samplerank-svm' walks"),
+        (("--pairs", "most"), "--pairs is 'most'; give all, none, seen, or how many pairs are joined"),
+        (("--learner", "risk", "--batch-size", 0), "--batch-size is 0"),
+        (("--learner", "risk", "--damping", 2), "damping is 2.0; give a number from 0 to below 1"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(command, files, given, says, tmp_path):
+    _, data, _ = files
+    result = command("fit", "multilabel", data, "--labels", 3, "--model", tmp_path / "m.walk", *given, "-q")
+    assert result.exit_code == 2
+    assert says in result.stderr

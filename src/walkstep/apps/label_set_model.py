@@ -1,4 +1,4 @@
-"""The model of label sets: a row's labels as variables, every pair of them joined, and what training makes of it."""
+"""The model of label sets: a row's labels as variables, pairs of them joined, and what training makes of it."""
 
 from typing import Any, NamedTuple
 
@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from walkstep.apps.label_pairs import Pairwise, label_pairs
 from walkstep.features.rows import rows_from_scipy
 from walkstep.model.factors import Factors
 from walkstep.model.graph import ground
@@ -23,8 +24,19 @@ class LabelSetModel(NamedTuple):
     coupling: NDArray[np.float64]  # (n_labels, n_labels) what it gains if the other label is on
 
     @classmethod
-    def folded(cls, weights: NDArray[np.float64], layout: Layout) -> "LabelSetModel":
-        """Weights of both values of a label, and of all four of a pair, as log odds and couplings."""
+    def folded(
+        cls, weights: NDArray[np.float64], layout: Layout, pairs: NDArray[np.int64] | None = None
+    ) -> "LabelSetModel":
+        """Weights of both values of a label, and of all four of a pair, as log odds and couplings.
+
+        Parameters
+        ----------
+        weights : float array
+        layout : Layout
+            Of `label_set_world`.
+        pairs : int array (2, n_pairs), optional
+            Which labels are joined; by default every two.
+        """
         unary = layout.view(weights, "label")
         log_odds = unary[:, :, 1] - unary[:, :, 0]
         coefficients, intercepts = log_odds[:, :-1].copy(), log_odds[:, -1].copy()
@@ -32,7 +44,7 @@ class LabelSetModel(NamedTuple):
         coupling = np.zeros((n_labels, n_labels))
         if "pair" in layout:
             pair = layout.view(weights, "pair")[:, 0]
-            first, second = np.triu_indices(n_labels, 1)
+            first, second = np.triu_indices(n_labels, 1) if pairs is None else pairs
             coupling[first, second] = pair[:, 1, 1] - pair[:, 1, 0] - pair[:, 0, 1] + pair[:, 0, 0]
             coupling += coupling.T
             np.add.at(intercepts, first, pair[:, 1, 0] - pair[:, 0, 0])
@@ -45,7 +57,7 @@ class LabelSetModel(NamedTuple):
 
 
 def label_set_world(
-    rows: Any, truth: NDArray[np.int32], *, pairwise: bool = True, signal: Any = None
+    rows: Any, truth: NDArray[np.int32], *, pairwise: Pairwise = True, signal: Any = None
 ) -> tuple[LabelWorld, Layout]:
     """The rows' label variables and factors, a document each.
 
@@ -54,17 +66,17 @@ def label_set_world(
     rows : array or sparse matrix (n_rows, n_columns)
     truth : int array (n_rows, n_labels)
         1 where a row bears a label, 0 where not, -1 where that is unknown.
-    pairwise : bool
-        Whether pairs of labels are joined.
+    pairwise : bool, "seen" or int
+        Which pairs of labels are joined: see `label_pairs`.
     signal : optional
         The metric.
     """
     n_rows, n_labels = truth.shape
-    first, second = np.triu_indices(n_labels, 1)
-    if pairwise and n_rows * len(first) > _MAX_FACTORS:
+    first, second = label_pairs(truth, pairwise)
+    if n_rows * len(first) > _MAX_FACTORS:
         raise ValueError(
             f"{n_rows} rows with {len(first)} pairs of labels make {n_rows * len(first):,} factors, more than "
-            f"{_MAX_FACTORS:,}; pass pairwise=False, or train on fewer rows"
+            f"{_MAX_FACTORS:,}; pass pairwise=False or fewer pairs, or train on fewer rows"
         )
     variables = np.arange(n_rows * n_labels)
     groups = [
@@ -78,7 +90,7 @@ def label_set_world(
             n_sets=n_labels,
         )
     ]
-    if pairwise and n_labels > 1:
+    if len(first):
         start = np.arange(0, n_rows * n_labels, n_labels)[:, None]
         scopes = np.stack([start + first, start + second], axis=-1).reshape(-1, 2)
         sets = np.tile(np.arange(len(first)), n_rows)

@@ -13,8 +13,11 @@ from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
+from walkstep.apps.label_pairs import Pairwise, label_pairs
+from walkstep.apps.label_set_beliefs import believed_log_odds
 from walkstep.apps.label_set_features import LabelSetFeatures, fit_features
 from walkstep.apps.label_set_inference import best_label_sets, label_marginals
+from walkstep.apps.label_set_learners import in_jax, passes_messages, suiting_inference
 from walkstep.apps.label_set_model import LabelSetModel, label_set_world
 from walkstep.apps.label_set_truth import read_classes, read_indicators
 from walkstep.apps.progress import EpochProgress
@@ -27,11 +30,16 @@ from walkstep.model.domains import UNKNOWN
 from walkstep.worlds.labels import LabelWorld
 from walkstep.worlds.signals import Hamming, as_metric, token_f1
 
-DECISIONS = ("map", "marginals", "auto")
+DECISIONS = ("map", "marginals", "f1", "auto")
 # Candidates of decision="auto": 0 is the best whole set, the others cut marginals at one half.
 _TEMPERATURES = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
 _N_FOLDS = 3
 _SETTINGS_NOT_SAVED = ("signal", "random_state")
+_OF_MESSAGES = (
+    *("learner", "loss", "n_rounds", "damping", "decode_temperature", "cost", "optimiser", "n_epochs", "batch_size"),
+    *("l2", "average"),
+)
+_MESSAGE_RATE = 0.03
 
 
 class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
@@ -41,34 +49,59 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
     walking from label set to label set on the metric of your choice (SampleRank, Wick et al., 2011). Up to
     14 labels are answered exactly, more by annealing and Gibbs sampling.
 
+    Or it is trained by passing messages, for the very inference and loss that it will be used with (minimum risk,
+    Stoyanov and Eisner, 2012), and for comparison by likelihood and margins; answers then come from that inference.
+
     Parameters
     ----------
     features : {"linear", "rbf"}
         What a label sees of a row: its columns, or the leading components of a Gaussian kernel between rows.
     learner : str
         A row of the table of learners: samplerank, samplerank-svm, samplerank-svm-1, hybrid, pcd, cd-k, sr-learn.
+        By messages, with JAX: risk, likelihood, softmax-margin, svm, perceptron.
     step : {"constant", "mira", "adagrad", "arow", "perceptron"}
         How far each correction goes.
     rate : float, optional
-        Of that step; see `walkstep.learning.step_rule`.
+        Of that step; see `walkstep.learning.step_rule`. By messages: of the optimiser's steps.
     l2 : float
-        Share by which weights shrink at each step of the walk; ``l2 / rate`` is the strength of regularisation.
+        Share by which weights shrink at each step of the walk; ``l2 / rate`` is the strength of regularisation. By
+        messages: what the sum of squared weights costs, beside a loss that is a mean over single labels.
     temperature : float
-        Of the training walk.
+        Of the training walk. It, ``step``, ``rival``, ``signal`` and ``n_threads`` are for walks alone.
     rival : {"violating", "drawn"}
         Which neighbour SampleRank learns from: each label's other value, or the one that the walk drew (the paper's).
     n_epochs : int
         Passes over the training rows.
     average : bool
-        Use the average of the weights over the second half of the walk.
+        Use the average of the weights over the second half of the walk, or of the optimiser's steps.
     signal : {"hamming", "f1"} or callable
         The metric to train on, of one row's label set; a function ``(values, truth) -> float`` is compiled.
-    pairwise : bool
-        Whether pairs of labels are joined; without, every label is learned on its own.
-    decision : {"map", "marginals", "auto"}
+    pairwise : bool, "seen" or int
+        Whether pairs of labels are joined; without, every label is learned on its own. ``"seen"`` joins those that a
+        training row bears together, a number so many of those that say most about each other.
+    decision : {"map", "marginals", "f1", "auto"}
         Predict the best whole set; or every label more probable than not, which is the better answer to
-        Hamming loss if the model's probabilities are right. ``auto`` asks three-fold cross-validation on the training
-        rows, at three times the cost, and with it how sharp the probabilities should be.
+        Hamming loss if the model's probabilities are right; or the set with the best F1 to be expected. ``auto`` asks
+        three-fold cross-validation on the training rows, at three times the cost, and with it how sharp the
+        probabilities should be. By messages, ``auto`` is the best value of each label by ``inference``, at no cost.
+    loss : {"accuracy", "f1", "label-set-f1", "mse", "l1", "log-likelihood"} or callable
+        What minimum risk is about: ``f1`` is that of all labels of a batch of rows together, ``label-set-f1`` the mean
+        over rows; a function is one of JAX, ``(decoded, truth, weight) -> number``.
+    inference : {"sum-product", "max-product"}, optional
+        What weights are trained by messages to be used with; by default what suits ``decision``, and for ``auto`` the
+        learner: max-product for margins, otherwise sum-product.
+    n_rounds, damping : int, float
+        Rounds of messages, in training and in answers, and the share of its last message that a pair keeps.
+    decode_temperature : float
+        Of the soft decoder that risk is taken through.
+    cost : float
+        Of margins by messages: what a wrong label costs.
+    optimiser : {"adam", "adagrad", "sgd", "pegasos", "smd", "lbfgs"}
+        By which messages train.
+    n_first_epochs : int, optional
+        Passes by likelihood before those by risk; by default half as many.
+    batch_size : int
+        Rows that a step of the optimiser looks at.
     standardize : bool
         Whether columns get mean 0 (dense ones only) and variance 1, and rows a mean length of 1.
     bandwidth : float
@@ -94,7 +127,9 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
         0 where the best whole set is predicted, else that of the marginals which are cut at one half.
     proba_temperature_ : float
         That of the marginals which `predict_proba` gives.
-    epochs_ : list of Epoch
+    epochs_ : list of Epoch, or of MessageEpoch
+    interrupted_ : bool
+        Whether training was ended by Ctrl-C.
     n_features_in_ : int
     feature_names_in_ : array of str
         Where ``X`` is a dataframe.
@@ -126,8 +161,17 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
         n_epochs: int = 60,
         average: bool = True,
         signal: str | Callable[..., float] = "hamming",
-        pairwise: bool = True,
+        pairwise: Pairwise = True,
         decision: str = "auto",
+        loss: str | Callable[..., Any] = "accuracy",
+        inference: str | None = None,
+        n_rounds: int = 10,
+        damping: float = 0.0,
+        decode_temperature: float = 0.1,
+        cost: float = 1.0,
+        optimiser: str = "adam",
+        n_first_epochs: int | None = None,
+        batch_size: int = 64,
         standardize: bool = True,
         bandwidth: float = 0.7,
         n_landmarks: int = 2000,
@@ -148,6 +192,15 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
         self.signal = signal
         self.pairwise = pairwise
         self.decision = decision
+        self.loss = loss
+        self.inference = inference
+        self.n_rounds = n_rounds
+        self.damping = damping
+        self.decode_temperature = decode_temperature
+        self.cost = cost
+        self.optimiser = optimiser
+        self.n_first_epochs = n_first_epochs
+        self.batch_size = batch_size
         self.standardize = standardize
         self.bandwidth = bandwidth
         self.n_landmarks = n_landmarks
@@ -184,6 +237,9 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"decision is {self.decision!r}; choose one of {', '.join(DECISIONS)}")
         if Y is None:
             raise ValueError("MultiLabelClassifier requires y to be passed, but the target y is None")
+        by_messages = passes_messages(self.learner)
+        if by_messages:
+            self._message_learner(0).check()
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
         truth = self._read_truth(Y, label_names)
         check_consistent_length(X, truth)
@@ -191,8 +247,9 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
         self.seed_ = int(rng.integers(2**31))
         self.decision_temperature_ = 0.0 if self.decision == "map" else 1.0
         self.proba_temperature_ = 1.0
-        with EpochProgress(self.n_epochs, self.verbose) as progress:
-            if self.decision == "auto":
+        self.interrupted_ = False
+        with EpochProgress(self.n_epochs_asked, self.verbose) as progress:
+            if self.decision == "auto" and not by_messages:
                 self._choose_temperatures(X, truth, rng)
             self.features_, model, self.epochs_ = self._learn(X, truth, rng, progress)
         self.coefficients_, self.intercepts_, self.coupling_ = model
@@ -224,7 +281,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
 
     def _learn(
         self, X: Any, truth: NDArray[np.int32], rng: np.random.Generator, progress: EpochProgress | None = None
-    ) -> tuple[LabelSetFeatures, LabelSetModel, list[Epoch]]:
+    ) -> tuple[LabelSetFeatures, LabelSetModel, list[Any]]:
         """Features, model and how training went."""
         features = fit_features(
             X,
@@ -242,12 +299,60 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
         coefficients = np.zeros((n_labels, rows.shape[1]))
         intercepts = np.log((n_on + 1.0) / (n_off + 1.0))
         coupling = np.zeros((n_labels, n_labels))
-        epochs: list[Epoch] = []
+        epochs: list[Any] = []
         if len(free):
-            world, layout = label_set_world(rows, truth[:, free], pairwise=self.pairwise, signal=self._signal())
-            weights, epochs = self._walk(world, rng, progress)
-            coefficients[free], intercepts[free], coupling[np.ix_(free, free)] = LabelSetModel.folded(weights, layout)
+            learn = self._by_messages if passes_messages(self.learner) else self._by_walking
+            model, epochs = learn(rows, truth[:, free], rng, progress)
+            coefficients[free], intercepts[free], coupling[np.ix_(free, free)] = model
         return features, LabelSetModel(coefficients, intercepts, coupling), epochs
+
+    def _by_messages(
+        self, rows: Any, truth: NDArray[np.int32], rng: np.random.Generator, progress: EpochProgress | None
+    ) -> tuple[LabelSetModel, list[Any]]:
+        """A model trained by passing messages."""
+        messages = in_jax("walkstep.apps.label_set_messages", f"learner {self.learner!r}")
+
+        def show(epoch: Any) -> None:
+            if progress is not None:
+                progress.show(epoch.number, f"objective {epoch.objective:.4f}")
+
+        learner = self._message_learner(int(rng.integers(2**31)))
+        model, learned = messages.learn_by_messages(learner, rows, truth, label_pairs(truth, self.pairwise), show=show)
+        self.interrupted_ = learned.interrupted
+        return model, learned.epochs
+
+    def _message_learner(self, seed: int) -> Any:
+        """What trains by messages, as the settings say."""
+        learning = in_jax("walkstep.learning.message_learning", f"learner {self.learner!r}")
+        return learning.MessageLearner(
+            **{name: getattr(self, name) for name in _OF_MESSAGES},
+            inference=self._inference,
+            rate=_MESSAGE_RATE if self.rate is None else self.rate,
+            n_first_epochs=self._n_first_epochs,
+            random_state=seed,
+        )
+
+    @property
+    def _inference(self) -> Any:
+        """What weights are trained by messages to be used with."""
+        return suiting_inference(self.learner, self.decision) if self.inference is None else self.inference
+
+    @property
+    def _n_first_epochs(self) -> int:
+        return self.n_epochs // 2 if self.n_first_epochs is None else self.n_first_epochs
+
+    @property
+    def n_epochs_asked(self) -> int:
+        """Passes over the training rows, with those by likelihood that come before risk."""
+        return self.n_epochs + (self._n_first_epochs if self.learner == "risk" else 0)
+
+    def _by_walking(
+        self, rows: Any, truth: NDArray[np.int32], rng: np.random.Generator, progress: EpochProgress | None
+    ) -> tuple[LabelSetModel, list[Any]]:
+        """A model trained by a walk."""
+        world, layout = label_set_world(rows, truth, pairwise=self.pairwise, signal=self._signal())
+        weights, epochs = self._walk(world, rng, progress)
+        return LabelSetModel.folded(weights, layout, label_pairs(truth, self.pairwise)), epochs
 
     def _signal(self) -> Any:
         if callable(self.signal):
@@ -288,6 +393,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
         except KeyboardInterrupt:
             if not trainer.epochs:
                 raise
+            self.interrupted_ = True
             if progress is not None:
                 progress.show(len(trainer.epochs), "interrupted: keeping what was learned so far")
         n_steps = _n_steps(trainer)
@@ -329,12 +435,15 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> NDArray[Any]:
         """Label sets of rows: 1 where a row bears a label (n_rows, n_labels); classes if ``Y`` had one dimension."""
         log_odds = self._log_odds(X)
-        if self.decision_temperature_ == 0.0:
+        if self.decision == "f1":
+            values = self._best_f1(log_odds)
+        elif passes_messages(self.learner):
+            kind = {"map": "max-product", "marginals": "sum-product"}.get(self.decision, self._inference)
+            values = (self._believed(log_odds, kind) > 0.0).astype(np.int64)
+        elif self.decision_temperature_ == 0.0:
             values = best_label_sets(log_odds, self.coupling_, rng=self.seed_)
         else:
-            temperature = self.decision_temperature_
-            chance = label_marginals(log_odds, self.coupling_, temperature=temperature, rng=self.seed_)
-            values = (chance > 0.5).astype(np.int64)
+            values = (self._marginals(log_odds, self.decision_temperature_) > 0.5).astype(np.int64)
         if not self.is_single_:
             return values
         return self.classes_[np.minimum(values[:, 0], len(self.classes_) - 1)]
@@ -343,15 +452,32 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
         """How probable each label is, whatever the others (n_rows, n_labels); of each class if ``Y`` had one dimension.
 
         Exact up to 14 labels, from Gibbs samples beyond. A model trained by margins ranks well but is not
-        calibrated by itself: ``decision="auto"`` makes it so.
+        calibrated by itself: ``decision="auto"`` makes it so. Trained by messages, they are those of sum-product; only
+        likelihood trains for how sure a model is.
         """
-        log_odds = self._log_odds(X)
-        chance = label_marginals(log_odds, self.coupling_, temperature=self.proba_temperature_, rng=self.seed_)
+        chance = self._marginals(self._log_odds(X), self.proba_temperature_)
         tiny = np.finfo(np.float64).eps
         chance = np.clip(chance, tiny, 1.0 - tiny)
         if not self.is_single_:
             return chance
         return np.ones_like(chance) if len(self.classes_) == 1 else np.hstack([1.0 - chance, chance])
+
+    def _marginals(self, log_odds: NDArray[np.float64], temperature: float) -> NDArray[np.float64]:
+        """How probable each label is, by the inference that the model was trained for."""
+        if passes_messages(self.learner):
+            return 0.5 * (1.0 + np.tanh(0.5 * self._believed(log_odds, "sum-product")))
+        return label_marginals(log_odds, self.coupling_, temperature=temperature, rng=self.seed_)
+
+    def _believed(self, log_odds: NDArray[np.float64], inference: Any) -> NDArray[np.float64]:
+        settings = {"inference": inference, "n_rounds": self.n_rounds, "damping": self.damping}
+        return believed_log_odds(log_odds, self.coupling_, **settings)
+
+    def _best_f1(self, log_odds: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The set of each row that has the best F1 to be expected."""
+        decoders = in_jax("walkstep.messages.decoders", "decision 'f1'")
+        chance = self._marginals(log_odds, self.proba_temperature_)
+        sets = [decoders.best_f1(np.stack([1.0 - row, row], axis=1)) for row in chance]
+        return np.array(sets, dtype=np.int64).reshape(chance.shape)
 
     def evaluate(self, X: Any, Y: Any) -> LabelSetScores:
         """Hamming and subset accuracy, precision, recall and F1, overall and by label."""
@@ -372,7 +498,11 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the trained model to one file: plain arrays and JSON, no code."""
         check_is_fitted(self)
-        settings = {name: value for name, value in self.get_params().items() if name not in _SETTINGS_NOT_SAVED}
+        settings = {
+            name: value
+            for name, value in self.get_params().items()
+            if name not in _SETTINGS_NOT_SAVED and not callable(value)
+        }
         description = {
             "settings": {name: getattr(value, "item", lambda value=value: value)() for name, value in settings.items()},
             "label_names": self.label_names_,
@@ -420,7 +550,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
             projection=arrays["projection"],
             gamma=description["features"]["gamma"],
         )
-        model.epochs_ = []
+        model.epochs_, model.interrupted_ = [], False
         return model
 
 

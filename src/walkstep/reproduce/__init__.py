@@ -16,6 +16,9 @@ REPRODUCTIONS = {
     "montecarlo-table1": "Citations of Cora by sampled factors (Monte Carlo MCMC paper, Table 1)",
     "montecarlo-table2": "Five million author mentions by sampled factors (Monte Carlo MCMC paper, Table 2)",
     "uai-marginals": "Models of the UAI 2014 competition by belief propagation and Gibbs sampling",
+    "erma-table1-convote": "Votes of the debates of ConVote by minimum risk (ERMA paper, Table 1)",
+    "erma-table1-multilabel": "Label sets of Reuters, Scene and Yeast by minimum risk (ERMA paper, Table 1)",
+    "erma-table1-seminars": "Fields of seminar announcements by minimum risk (ERMA paper, Table 1)",
     "srlearn-bound": "Errors of SR-Learn on separable data stay below R^2 / delta^2 (Theorem 1)",
 }
 

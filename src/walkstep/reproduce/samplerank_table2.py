@@ -22,7 +22,7 @@ NAME = "samplerank-table2"
 METRIC = "Hamming error, %"
 N_RUNS = 10
 
-# What the paper reports, in percent of wrong labels; Pegasos is no learner of ours.
+# What the paper reports, in percent of wrong labels.
 PAPER = {
     ("scene", "PCD"): 9.86,
     ("scene", "Pegasos"): 9.57,
@@ -34,7 +34,12 @@ PAPER = {
     ("yeast", "SampleRank-SVM"): 20.58,
 }
 
+_RIVALS = ("PCD", "Pegasos", "MLE")  # rows of other learners than SampleRank
+
 _SHARED: dict[str, Any] = {"step": "constant", "n_epochs": 60, "temperature": 1.0}
+# By messages. Undamped, those of max-product go to and fro where all of fourteen labels are joined.
+_MLE: dict[str, Any] = {"learner": "likelihood", "rate": 0.03, "n_epochs": 30, "damping": 0.5, "decision": "marginals"}
+_PEGASOS: dict[str, Any] = {"learner": "svm", "optimiser": "pegasos", "damping": 0.5, "decision": "map"}
 _RBF: dict[str, Any] = {"features": "rbf", "bandwidth": 0.7, "n_landmarks": 2000, "n_components": 300}
 
 SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
@@ -43,6 +48,8 @@ SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
     ("scene", "SampleRank-SVM"): {"learner": "samplerank-svm", "rate": 0.03, "l2": 9e-6, "decision": "map"},
     ("scene", "ours, linear"): {"learner": "samplerank-svm", "rate": 0.03, "l2": 9e-6, "decision": "auto"},
     ("scene", "ours, rbf"): {**_RBF, "learner": "hybrid", "rate": 0.03, "l2": 1e-6, "decision": "map"},
+    ("scene", "Pegasos"): {**_PEGASOS, "rate": 30.0, "l2": 3e-5, "n_epochs": 30},
+    ("scene", "MLE"): {**_MLE, "l2": 1e-5},
     ("yeast", "PCD"): {"learner": "pcd", "rate": 3e-4, "l2": 3e-7, "decision": "marginals"},
     ("yeast", "SampleRank"): {
         "learner": "samplerank",
@@ -54,6 +61,8 @@ SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
     ("yeast", "SampleRank-SVM"): {"learner": "samplerank-svm", "rate": 0.03, "l2": 3e-5, "decision": "marginals"},
     ("yeast", "ours, linear"): {"learner": "samplerank", "rate": 0.03, "l2": 6e-6, "decision": "marginals"},
     ("yeast", "ours, rbf"): {**_RBF, "learner": "samplerank", "rate": 0.03, "l2": 1e-6, "decision": "marginals"},
+    ("yeast", "Pegasos"): {**_PEGASOS, "rate": 10.0, "l2": 3e-4},
+    ("yeast", "MLE"): {**_MLE, "l2": 1e-4},
 }
 """What each row is trained with; what is not named here is the estimator's default."""
 
@@ -63,11 +72,15 @@ CROSS_VALIDATED = {
     ("scene", "SampleRank-SVM"): 9.26,
     ("scene", "ours, linear"): 9.12,
     ("scene", "ours, rbf"): 7.97,
+    ("scene", "Pegasos"): 8.85,
+    ("scene", "MLE"): 9.12,
     ("yeast", "PCD"): 21.42,
     ("yeast", "SampleRank"): 20.33,
     ("yeast", "SampleRank-SVM"): 20.39,
     ("yeast", "ours, linear"): 20.18,
     ("yeast", "ours, rbf"): 19.09,
+    ("yeast", "Pegasos"): 20.65,
+    ("yeast", "MLE"): 20.34,
 }
 """What `cross_validated_error` says of those settings: five folds of the training split, seed 0."""
 
@@ -117,7 +130,9 @@ def run(seed: int, quick: bool = False, progress: Callable[[str], Any] | None = 
 
 def _preferred(data: str) -> str:
     """The SampleRank variant that cross-validation on the training split prefers."""
-    errors = {method: error for (name, method), error in CROSS_VALIDATED.items() if name == data and method != "PCD"}
+    errors = {
+        method: error for (name, method), error in CROSS_VALIDATED.items() if name == data and method not in _RIVALS
+    }
     return min(errors, key=errors.__getitem__)
 
 
