@@ -5,7 +5,7 @@ is right where its field is. Skip-chain models are trained in four ways and test
 is the baseline without cycles. All rows see the same features. Likelihood is maximised by L-BFGS, and the other
 trainings begin with its weights (section 5.1): softmax-margin by L-BFGS, risk for twelve passes of Adam.
 
-Rates, penalties and the soft decoder's temperature were chosen on the first two folds, and so was which
+Rates, penalties and the soft decoder's temperature were chosen by the first two folds, and so was which
 matched pair of training and inference is the bar; a row gives the other three folds by themselves.
 """
 
@@ -41,8 +41,16 @@ _N_ROUNDS = 6
 _MIN_COUNT = 2
 _LIKELIHOOD = MessageLearner("likelihood", n_rounds=_N_ROUNDS, optimiser="lbfgs", l2=5e-6, n_epochs=100)
 _RISK = MessageLearner(
-    **{"learner": "risk", "n_rounds": _N_ROUNDS, "decode_temperature": 1.0, "optimiser": "adam", "rate": 0.008},
-    **{"l2": 3e-6, "n_epochs": 12, "n_first_epochs": 0, "batch_size": 16, "average": True},
+    "risk",
+    n_rounds=_N_ROUNDS,
+    decode_temperature=1.0,
+    optimiser="adam",
+    rate=0.008,
+    l2=3e-6,
+    n_epochs=12,
+    n_first_epochs=0,
+    batch_size=16,
+    average=True,
 )
 _TRAININGS: dict[str, MessageLearner | None] = {
     "MLE": None,  # with which the others begin
@@ -94,7 +102,7 @@ def run(seed: int, quick: bool = False, progress: Say | None = None) -> dict[str
     if not quick:
         late = f1_of_counts(_token_counts(np.concatenate(results[_name(*_MATCHED)].parts[N_CHOSEN_ON:])).sum(axis=0))
         mle = f1_of_counts(_token_counts(np.concatenate(results[_name("MLE", _MATCHED[1])].parts[N_CHOSEN_ON:])).sum(0))
-        note = f"folds that nothing was chosen on; MLE there {mle:.4f}"
+        note = f"the folds that settings were not chosen by; MLE there {mle:.4f}"
         rows.append(_row(f"{_name(*_MATCHED)}, folds 3 to 5", None, late, note))
     if (folder / "seminars.test.jsonl").is_file() and not quick:
         unseen = _by_field(read_seminars(folder / "seminars.test.jsonl").sequences)
