@@ -5,9 +5,10 @@ another (section 4.1). What is said enters by scores: regressions on the words o
 words around a reference, for agreement. The scores of training debates come from regressions that have not seen the
 debate, so that the factor graph learns how far they can be trusted where they are new. Party is not used.
 
-Every setting was chosen by five folds of the training debates. Accuracy is that of speeches of stage three, as in the
-published figures: on the development debates and, where ``speeches.test.jsonl.gz`` lies beside them, on those of the
-test.
+Settings are the same for all rows. They were looked at by five folds of the training debates, with the development
+debates in sight; those folds (`cross_validated_accuracy`) chose which pair of training and inference is the bar.
+Accuracy is that of speeches of stage three, as in the published figures: on the development debates and, where
+``speeches.test.jsonl.gz`` lies beside them, on those of the test.
 """
 
 import time
@@ -60,6 +61,7 @@ TRAININGS: dict[str, dict[str, Any]] = {
     "min-risk (max-product)": {"learner": "risk", "inference": "max-product"},
     "min-risk (sum-product)": {"learner": "risk", "inference": "sum-product"},
 }
+_BAR = ("min-risk (sum-product)", "sum-product")
 _MATCHED = {"min-risk (max-product)": "max-product", "min-risk (sum-product)": "sum-product"}
 
 
@@ -110,9 +112,26 @@ def run(seed: int, quick: bool = False, progress: Callable[[str], None] | None =
                 {"row": row, "metric": "points", "paper": None, "ours": gain, "note": f"p = {other.p_value:.4f}"}
             )
     for test in tests:
-        best = max(_percent(right[name, inference, test]) for name, inference in _MATCHED.items())
-        bars.append({"id": "convote" if test == "development" else f"convote-{test}", "ours": best})
+        id = "convote" if test == "development" else f"convote-{test}"
+        bars.append({"id": id, "ours": _percent(right[*_BAR, test])})
     return {"name": NAME, "seed": seed, "seconds": time.perf_counter() - began, "rows": rows, "bars": bars}
+
+
+def cross_validated_accuracy(seed: int = 0) -> dict[tuple[str, str], float]:
+    """Percent of right speeches by training and inference, over five folds of the training debates alone."""
+    train = debate_tables(read_convote_splits(find("convote"))["training"])
+    names = train.items["debate"].unique(maintain_order=True)
+    fold = np.random.default_rng(seed).permutation(len(names)) % _N_FOLDS
+    counts = {(name, inference): np.zeros(2) for name in TRAININGS for inference in INFERENCES}
+    for k in range(_N_FOLDS):
+        scored, scorer = fit_scores(train.of_debates(names.filter(pl.Series(fold != k))))
+        held_out = scorer(train.of_debates(names.filter(pl.Series(fold == k))))
+        for name, ways in TRAININGS.items():
+            made = _classifier(seed, **_SHARED, **ways).fit(scored.items, scored.links)
+            for inference in INFERENCES:
+                made.set_params(inference=inference)
+                counts[name, inference] += counts_by_debate(made, held_out, True).sum(axis=0)
+    return {row: round(100.0 * accuracy(of), 2) for row, of in counts.items()}
 
 
 def _classifier(seed: int, **settings: Any) -> CollectiveClassifier:
