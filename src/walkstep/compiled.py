@@ -7,9 +7,7 @@ every source file that loops are made of: an edit there starts a fresh folder.
 
 import gc
 import hashlib
-import os
 import re
-import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -21,6 +19,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.errors import NumbaError
 from numba.core.registry import CPUDispatcher
 
+from walkstep.cache_folders import base_folder, made_writable
 from walkstep.parts import PART, Part, PartCompiler
 
 # -inf scores mark forbidden worlds, so the flags that assume finite numbers stay off.
@@ -30,18 +29,6 @@ FAST_MATH = {"nsz", "arcp", "contract", "afn", "reassoc"}
 # Nor may it count references to those arrays (``_nrt``): that alone nearly doubled the cost of a step.
 _INLINE: Any = {"forceinline": True, "_nrt": False, "error_model": "numpy", "fastmath": FAST_MATH}
 INLINE: Any = {**_INLINE, **PART, "pipeline_class": PartCompiler}
-
-
-def _base_folder() -> Path:
-    """The folder that holds all of Walkstep's caches, as the user or the platform would have it."""
-    chosen = os.environ.get("WALKSTEP_CACHE")
-    if chosen:
-        return Path(chosen)
-    if os.environ.get("NUMBA_CACHE_DIR"):
-        return Path(os.environ["NUMBA_CACHE_DIR"]) / "walkstep"
-    root = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or Path.home() / ".cache"
-    return Path(root) / "walkstep"
-
 
 _IMPORT = re.compile(rb"^(?:from|import) (walkstep[\w.]*)(?: import ([\w, ]+|\([^)]*\)))?", re.MULTILINE)
 
@@ -74,13 +61,7 @@ def cache_folder() -> Path | None:
     package = Path(__file__).parent
     for source in _sources_of_loops(package):
         digest.update(source.relative_to(package).as_posix().encode() + b"\0" + source.read_bytes())
-    folder = _base_folder() / f"{digest.hexdigest()}-numba{numba.__version__}"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return folder
-    except OSError:
-        return None
+    return made_writable(base_folder() / f"{digest.hexdigest()}-numba{numba.__version__}")
 
 
 class Loop(CPUDispatcher):

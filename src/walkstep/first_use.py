@@ -7,6 +7,26 @@ from typing import Any
 _EXTRAS = {"jax": "jax", "optax": "jax"}  # what comes with an extra of the package
 
 
+def missing_extra(who: str, error: ModuleNotFoundError) -> ImportError | None:
+    """What to install where a module that comes with an extra is not found; None if it comes with none.
+
+    Parameters
+    ----------
+    who : str
+        What asks for it.
+    error : ModuleNotFoundError
+
+    Examples
+    --------
+    >>> print(missing_extra("learner 'risk'", ModuleNotFoundError(name="jax.numpy")))
+    learner 'risk' takes jax.numpy, which is not installed: pip install 'walkstep[jax]'
+    """
+    extra = _EXTRAS.get((error.name or "").partition(".")[0])
+    if extra is None:
+        return None
+    return ImportError(f"{who} takes {error.name}, which is not installed: pip install 'walkstep[{extra}]'")
+
+
 def first_use(
     package: str, homes: Mapping[str, Sequence[str]], *loaded: str
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
@@ -28,12 +48,10 @@ def first_use(
             try:
                 return getattr(import_module(home[name]), name)
             except ModuleNotFoundError as error:
-                if error.name not in _EXTRAS:
+                missing = missing_extra(f"{package}.{name}", error)
+                if missing is None:
                     raise
-                raise ImportError(
-                    f"{package}.{name} takes {error.name}, which is not installed: "
-                    f"pip install 'walkstep[{_EXTRAS[error.name]}]'"
-                ) from error
+                raise missing from error
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     return find, lambda: sorted([*home, *loaded])

@@ -37,15 +37,22 @@ def test_risk_learns_a_model_with_cycles(news, risky):
     assert not risky.interrupted_
 
 
-# Of what svm and perceptron learn from, the best rival, two rounds of messages find too little where there are cycles.
+# The best rival, which svm and perceptron learn from, takes more rounds to find where there are cycles.
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("learner", "templates"),
-    [("likelihood", "skip-chain"), ("softmax-margin", "skip-chain"), ("svm", "chain"), ("perceptron", "chain")],
+    ("learner", "templates", "n_rounds", "least"),
+    [
+        ("likelihood", "skip-chain", 2, 0.6),
+        ("softmax-margin", "skip-chain", 2, 0.6),
+        ("svm", "chain", 2, 0.5),
+        ("svm", "skip-chain", 10, 0.5),
+        ("perceptron", "chain", 2, 0.4),
+        ("perceptron", "skip-chain", 10, 0.4),
+    ],
 )
-def test_every_learner_learns(news, learner, templates):
-    tagger = SequenceTagger(templates=templates, learner=learner, **SMALL).fit(news[0])
-    assert tagger.evaluate(news[1]).f1 > 0.4
+def test_every_learner_learns(news, learner, templates, n_rounds, least):
+    tagger = SequenceTagger(templates=templates, learner=learner, **(SMALL | {"n_rounds": n_rounds})).fit(news[0])
+    assert tagger.evaluate(news[1]).f1 > least
     assert len(tagger.epochs_) == 8  # first epochs are for risk alone
 
 
@@ -221,9 +228,9 @@ def test_settings_that_make_no_sense_are_named(news, settings, message):
 def test_settings_go_to_the_learner(news, monkeypatch):
     seen = []
 
-    def learn(self, *args, **kwargs):
+    def learn(self, batch, **kwargs):
         seen.append(self)
-        return Learned(np.zeros(args[1]), [MessageEpoch(1, 0.0, None, 1.0)])
+        return Learned(np.zeros(batch.tables.n_weights), [MessageEpoch(1, 0.0, None, 1.0)])
 
     monkeypatch.setattr(MessageLearner, "learn", learn)
     settings = {"optimiser": "adagrad", "batch_size": 50, "l1": 1e-6, "l2": 1e-5, "damping": 0.2, "n_first_epochs": 3}

@@ -83,6 +83,16 @@ def test_evaluation_prints_and_writes_what_the_classifier_says(command, files, t
     assert command("evaluate", model, other, "--links", links, "--truth", "truth").stdout == result.stdout
 
 
+def test_one_of_a_kind_is_counted_as_one(command, files, tmp_path):
+    _, items, links = files
+    write_table(read_table(links).head(1), tmp_path / "one.csv")
+    options = ("--learner", "perceptron", "--epochs", 1, *COLUMNS)
+    result = command("fit", "collective", items, tmp_path / "one.csv", "--model", tmp_path / "m.walk", *options)
+    assert "trained on 72 items and 1 link: 2 classes, " in result.stdout
+    assert " weights, 1 epoch, " in result.stdout
+    assert "72 with labels, and 1 link\n" in result.stderr
+
+
 def test_development_items_choose_the_epoch(command, files, tmp_path):
     _, items, links = files
     options = ("--dev", items, "--dev-links", links, "--epochs", 2, "--first-epochs", 3, "-q", *COLUMNS)

@@ -8,8 +8,8 @@ from scipy.optimize import minimize
 
 from random_graphs import random_graph
 from walkstep.features.rows import SparseRows
+from walkstep.lbfgs import lbfgs
 from walkstep.learning.chain_likelihood import ChainLikelihood
-from walkstep.learning.lbfgs import lbfgs
 from walkstep.learning.maximum_likelihood import maximum_likelihood
 from walkstep.learning.merged_columns import merge_columns
 from walkstep.model import Factors, ground

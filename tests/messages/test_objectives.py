@@ -1,21 +1,27 @@
-"""Likelihood and margins against enumeration and slow twins in plain NumPy."""
+"""Likelihood and margins against enumeration and slow twins in plain NumPy, of documents alone and together."""
+
+from functools import partial
+from itertools import pairwise
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from document_graphs import Documents, plain, quick_jit
+from document_graphs import Documents, documents, plain, plain_documents, quick_jit
 from walkstep.inference import enumerate_worlds
+from walkstep.inference.exact import all_worlds
 from walkstep.inference.graph_batch import graph_batch
 from walkstep.messages.message_passing import Scores, log_partition, settle
 from walkstep.messages.objectives import Dials, Inference, Objective
+from walkstep.messages.padding import pad
 from walkstep.messages.selection import select
 from walkstep.model import Factors, ground
-from walkstep.model.score import statistics
+from walkstep.model.score import score, statistics
 
 SMOOTH = ("likelihood", "softmax-margin")
 MARGINS = ("svm", "perceptron")
+EVERY = (*SMOOTH, *MARGINS, "risk")
 
 
 @pytest.fixture(autouse=True)
@@ -24,19 +30,17 @@ def _double_precision():
         yield
 
 
-def objectives(batch, kinds, cost=0.7, n_rounds=3):
+@partial(quick_jit, static_argnames=("kinds", "cost", "n_rounds"))
+def objectives(weights, batch, kinds, cost=0.7, n_rounds=3):
     """All of some kinds at once, with their gradients: one compilation."""
     made = [Objective(kind, Inference(n_rounds=n_rounds), cost=cost) for kind in kinds]
 
-    @quick_jit
-    def answers(weights):
-        slope, value = jax.jacrev(lambda w: (of(w), of(w)), has_aux=True)(weights)
-        return value, slope
+    def twice(weights):
+        found = jnp.stack([one(weights, batch) for one in made])
+        return found, found
 
-    def of(weights):
-        return jnp.stack([one(weights, batch) for one in made])
-
-    return answers
+    slope, value = jax.jacrev(twice, has_aux=True)(weights)
+    return value, slope
 
 
 class Worlds:
@@ -74,7 +78,7 @@ def test_on_forests_objectives_and_their_gradients_are_those_of_enumeration(name
     given = plain(name, latent=latent)
     assert given.batch.has_latent == latent
     worlds = Worlds(given, 0.7)
-    value, slope = objectives(given.batch, SMOOTH + MARGINS)(jnp.asarray(given.weights))
+    value, slope = objectives(jnp.asarray(given.weights), given.batch, SMOOTH + MARGINS)
     for k, kind in enumerate(SMOOTH + MARGINS):
         expected, along = worlds.expected(kind)
         np.testing.assert_allclose(value[k], expected, atol=1e-9, err_msg=kind)
@@ -88,7 +92,7 @@ def test_on_forests_objectives_and_their_gradients_are_those_of_enumeration(name
 def test_with_cycles_the_gradient_is_what_is_believed_less_what_is_true(latent):
     given = plain("loopy copies", latent=latent)
     batch, weights = given.batch, given.weights
-    value, slope = objectives(batch, ["likelihood"], n_rounds=60)(jnp.asarray(weights))
+    value, slope = objectives(jnp.asarray(weights), batch, ("likelihood",), n_rounds=60)
     truth = np.asarray(batch.truth)
     scores = batch.tables.scores(jnp.asarray(weights))
     free = believed(given, scores)
@@ -141,12 +145,13 @@ def _full(batch, scores):
 
 def test_the_hinge_bounds_the_cost_of_the_answer_and_is_convex():
     given = plain("forest union")
-    batch = given.batch
-    answers = objectives(batch, ["svm"], cost=1.0)
     rng = np.random.default_rng(1)
     for _ in range(10):
         one, other = rng.normal(size=(2, len(given.weights)))
-        ends = [float(answers(jnp.asarray(w))[0][0]) for w in (one, other, (one + other) / 2)]
+        ends = [
+            float(objectives(jnp.asarray(w), given.batch, ("svm",), cost=1.0)[0][0])
+            for w in (one, other, (one + other) / 2)
+        ]
         assert ends[2] <= (ends[0] + ends[1]) / 2 + 1e-12
         best, _ = enumerate_worlds(given.graph, one).best()
         assert ends[0] >= (best != given.truth).mean() - 1e-12
@@ -155,7 +160,7 @@ def test_the_hinge_bounds_the_cost_of_the_answer_and_is_convex():
 def test_loss_augmented_inference_counts_by_weight():
     graph, layout = ground([2, 2], [Factors("site", [[0], [1]])])
     batch = graph_batch(graph, [0, 0], weight=[1.0, 3.0])
-    value, _ = objectives(batch, ["svm"], cost=1.0)(jnp.zeros(layout.size))
+    value, _ = objectives(jnp.zeros(layout.size), batch, ("svm",), cost=1.0)
     np.testing.assert_allclose(value[0], (1.0 + 3.0) / 4.0)
 
 
@@ -193,9 +198,64 @@ def test_beliefs_come_to_those_of_max_product_as_the_temperature_falls(name):
         np.testing.assert_array_equal(best[:, 0], exact)
 
 
-def test_a_document_that_does_not_count_changes_nothing():
-    given = plain("forest copies")
-    batch = graph_batch(given.graph, given.truth, document_ptr=given.ptr, weight=np.repeat([1.0, 0.0], 3))
-    value, _ = objectives(batch, ["likelihood", "perceptron"])(jnp.asarray(given.weights))
-    alone, _ = objectives(select(given.batch, [0]), ["likelihood", "perceptron"])(jnp.asarray(given.weights))
-    np.testing.assert_allclose(value, alone, atol=1e-12)
+@pytest.mark.parametrize("cycles", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["loopy", "forest"])
+def test_objectives_of_a_union_are_sums_over_its_documents_and_those_without_weight_change_nothing(cycles):
+    given = plain_documents(1, [4, 3, 1], 2, cycles=cycles, latent=not cycles)
+    weights = jnp.asarray(given.weights)
+    for left_out in ([], [0], [1, 2]):
+        counts = (~np.isin(np.repeat(np.arange(3), np.diff(given.ptr)), left_out)).astype(float)
+        counts[1] *= 0.5
+        batch = graph_batch(given.graph, given.truth, document_ptr=given.ptr, weight=counts)
+        assert batch.n_copies == 1
+        kept = [d for d in range(3) if d not in left_out]
+        each = pad([select(batch, [d]) for d in range(3)])
+        alone = [objectives(weights, each[d], EVERY) for d in kept]
+        for k, part in enumerate(objectives(weights, batch, EVERY)):
+            expected = sum(one[k] * each[d].weight.sum() for one, d in zip(alone, kept, strict=True))
+            np.testing.assert_allclose(part, expected / counts[np.asarray(batch.truth)[:, 0] >= 0].sum(), atol=1e-10)
+
+
+def test_a_copy_that_does_not_count_changes_nothing():
+    given, kinds = plain("loopy copies"), ("likelihood", "perceptron")
+    batch = graph_batch(given.graph, given.truth, document_ptr=given.ptr, weight=np.repeat([1.0, 0.0, 1.0], 3))
+    found = objectives(jnp.asarray(given.weights), batch, kinds)
+    without = objectives(jnp.asarray(given.weights), select(given.batch, [0, 2]), kinds)
+    for one, other in zip(found, without, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", [83, 90], ids=["a rival below the truth", "a rival that is forbidden"])
+def test_a_hinge_is_that_of_each_document_by_itself(seed):
+    # Messages around a cycle may name a rival that is worse than the truth: its document stands still, and it alone.
+    given, cost = documents(seed, [4, 3, 1, 2], cycles=True, mixed=False), 0.7
+    batch, truth = given.batch, given.truth
+
+    @quick_jit
+    def rivals(weights):
+        scores = batch.tables.scores(weights)
+        wrong = jnp.arange(2)[:, None, None] != batch.truth
+        raised = scores._replace(own=scores.own + cost * wrong)
+        return Inference("max-product", n_rounds=3).log_beliefs(batch, raised).argmax(axis=0)[:, 0]
+
+    def gap(values, a, b):
+        """Of a world that is the truth but for one document, by the graph itself."""
+        world = truth.copy()
+        world[a:b] = values
+        return score(given.graph, given.weights, world) - true_score + cost * (values != truth[a:b]).sum(), world
+
+    rival, true_score = np.asarray(rivals(jnp.asarray(given.weights))), score(given.graph, given.weights, truth)
+    gaps, total, along = [], 0.0, np.zeros(len(given.weights))
+    for a, b in pairwise(given.ptr):
+        mine, world = gap(rival[a:b], a, b)
+        gaps.append(mine)
+        best = max(gap(values, a, b)[0] for values in all_worlds(given.graph.n_values[a:b]))
+        assert mine <= best + 1e-9
+        if b - a < 3:  # no cycle: the best of all
+            assert mine == pytest.approx(best, abs=1e-9)
+        if mine > 0.0:
+            total += mine
+            along += statistics(given.graph, world) - statistics(given.graph, truth)
+    assert min(gaps) < 0.0 < max(gaps)
+    value, slope = objectives(jnp.asarray(given.weights), batch, ("svm",), cost=cost)
+    np.testing.assert_allclose(value[0], total / len(truth), atol=1e-9)
+    np.testing.assert_allclose(slope[0], along / len(truth), atol=1e-9)

@@ -231,7 +231,7 @@ class CollectiveClassifier(Estimator):
                 progress.show(epoch.number, f"objective {epoch.objective:.4f}{judged}")
 
             dev_loss = judge.loss if is_judged else None
-            learned = learner.learn(mine.batch, self.model_.layout.size, dev=dev_loss, show=show)
+            learned = learner.learn(mine.batch, dev=dev_loss, show=show)
         # As a saved model holds them, so that it answers as this one does.
         self.weights_ = learned.weights.astype(np.float32).astype(np.float64)
         self.temperature_ = 1.0 if held_out is None else judge.temperature(self.weights_)

@@ -4,6 +4,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Literal
 
+from walkstep.first_use import missing_extra
 from walkstep.learning.walk import LEARNERS, learner_row
 
 BY_MESSAGES = ("risk", "likelihood", "softmax-margin", "svm", "perceptron")
@@ -58,6 +59,7 @@ def in_jax(module: str, who: str) -> ModuleType:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        if error.name not in ("jax", "optax"):
+        missing = missing_extra(who, error)
+        if missing is None:
             raise
-        raise ImportError(f"{who} takes {error.name}, which is not installed: pip install 'walkstep[jax]'") from error
+        raise missing from error

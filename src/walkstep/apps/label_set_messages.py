@@ -117,5 +117,5 @@ def learn_by_messages(
         Called after each epoch.
     """
     batch = label_set_batch(rows, truth, pairs)
-    learned = learner.learn(batch, batch.tables.n_weights, show=show)
+    learned = learner.learn(batch, show=show)
     return folded(learned.weights, truth.shape[1], pairs), learned

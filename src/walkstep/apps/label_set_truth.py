@@ -1,13 +1,63 @@
 """Label sets as users give them, checked: a matrix of 0 and 1 with gaps, or a single label of two classes."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_array, column_or_1d
 
 from walkstep.model.domains import UNKNOWN
+
+
+class LabelSetTruth(NamedTuple):
+    """Which labels rows bear, and what the labels are called."""
+
+    values: NDArray[np.int32]  # (n_rows, n_labels) 0, 1 and unknown
+    names: tuple[str, ...]
+    classes: NDArray[Any]  # the labels' numbers, or the two classes of a single one
+    is_single: bool
+
+
+def read_truth(Y: Any, label_names: Sequence[str] | None = None) -> LabelSetTruth:
+    """Label sets as users give them.
+
+    Parameters
+    ----------
+    Y : array, sparse matrix or dataframe
+        A matrix as `read_indicators` takes it, or one dimension as `read_classes` does.
+    label_names : sequence of str, optional
+        Names of the labels; by default the columns of a dataframe, or numbers.
+
+    Examples
+    --------
+    >>> read_truth([[1, 0], [0, -1]]).names, read_truth(["no", "yes"]).classes.tolist()
+    (('label0', 'label1'), ['no', 'yes'])
+    """
+    columns = getattr(Y, "columns", None)
+    dense = Y.toarray() if issparse(Y) else np.asarray(Y)
+    is_single = dense.ndim == 1
+    if is_single:
+        classes, values = read_classes(dense)
+    else:
+        values = read_indicators(dense)
+        classes = np.arange(values.shape[1])
+    n_labels = values.shape[1]
+    names = label_names
+    if names is None:
+        names = list(columns) if columns is not None else [f"label{k}" for k in range(n_labels)]
+    if len(names) != n_labels:
+        raise ValueError(f"there are {n_labels} labels but {len(names)} label_names; give one name each")
+    names = tuple(map(str, names))
+    silent = np.flatnonzero((values == UNKNOWN).all(axis=0))
+    if len(silent):
+        raise ValueError(
+            f"label {names[silent[0]]!r} (column {silent[0]}) is unknown in every row; "
+            "drop the column, or tell it in some rows"
+        )
+    return LabelSetTruth(values, names, classes, is_single)
 
 
 def read_classes(y: Any) -> tuple[NDArray[Any], NDArray[np.int32]]:

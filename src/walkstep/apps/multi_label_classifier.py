@@ -1,45 +1,34 @@
 """Feature rows in, label sets out."""
 
-import math
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from walkstep.apps.label_pairs import Pairwise, label_pairs
+from walkstep.apps.label_pairs import Pairwise
 from walkstep.apps.label_set_beliefs import believed_log_odds
-from walkstep.apps.label_set_features import LabelSetFeatures, fit_features
+from walkstep.apps.label_set_file import load_classifier, save_classifier
 from walkstep.apps.label_set_inference import best_label_sets, label_marginals
-from walkstep.apps.label_set_learners import in_jax, passes_messages, suiting_inference
-from walkstep.apps.label_set_model import LabelSetModel, label_set_world
-from walkstep.apps.label_set_truth import read_classes, read_indicators
+from walkstep.apps.label_set_learners import in_jax, passes_messages
+from walkstep.apps.label_set_model import LabelSetModel
+from walkstep.apps.label_set_temperatures import choose_temperatures
+from walkstep.apps.label_set_training import (
+    message_learner,
+    n_epochs_before_risk,
+    train_label_sets,
+    trained_inference,
+)
+from walkstep.apps.label_set_truth import read_truth
 from walkstep.apps.progress import EpochProgress
-from walkstep.data.archive import load_archive, save_archive
 from walkstep.evaluation.labels import LabelSetScores, label_set_scores
-from walkstep.learning.steps import step_rule
-from walkstep.learning.train import Epoch, Trainer
-from walkstep.learning.walk import learner_row
-from walkstep.model.domains import UNKNOWN
-from walkstep.worlds.labels import LabelWorld
-from walkstep.worlds.signals import Hamming, as_metric, token_f1
 
 DECISIONS = ("map", "marginals", "f1", "auto")
-# Candidates of decision="auto": 0 is the best whole set, the others cut marginals at one half.
-_TEMPERATURES = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
-_N_FOLDS = 3
-_SETTINGS_NOT_SAVED = ("signal", "random_state")
-_OF_MESSAGES = (
-    *("learner", "loss", "n_rounds", "damping", "decode_temperature", "cost", "optimiser", "n_epochs", "batch_size"),
-    *("l2", "average"),
-)
-_MESSAGE_RATE = 0.03
 
 
 class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
@@ -239,9 +228,9 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError("MultiLabelClassifier requires y to be passed, but the target y is None")
         by_messages = passes_messages(self.learner)
         if by_messages:
-            self._message_learner(0).check()
+            message_learner(self, 0).check()
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
-        truth = self._read_truth(Y, label_names)
+        truth, self.label_names_, self.classes_, self.is_single_ = read_truth(Y, label_names)
         check_consistent_length(X, truth)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         self.seed_ = int(rng.integers(2**31))
@@ -250,185 +239,17 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
         self.interrupted_ = False
         with EpochProgress(self.n_epochs_asked, self.verbose) as progress:
             if self.decision == "auto" and not by_messages:
-                self._choose_temperatures(X, truth, rng)
-            self.features_, model, self.epochs_ = self._learn(X, truth, rng, progress)
+                chosen = choose_temperatures(partial(train_label_sets, self), X, truth, rng, self.seed_)
+                self.decision_temperature_, self.proba_temperature_, self.interrupted_ = chosen
+            self.features_, model, self.epochs_, interrupted = train_label_sets(self, X, truth, rng, progress)
+        self.interrupted_ |= interrupted
         self.coefficients_, self.intercepts_, self.coupling_ = model
         return self
-
-    def _read_truth(self, Y: Any, label_names: Sequence[str] | None) -> NDArray[np.int32]:
-        """The truth as 0, 1 and unknown (n_rows, n_labels); sets what the labels are called."""
-        columns = getattr(Y, "columns", None)
-        dense = Y.toarray() if issparse(Y) else np.asarray(Y)
-        self.is_single_ = dense.ndim == 1
-        if self.is_single_:
-            self.classes_, truth = read_classes(dense)
-        else:
-            truth = read_indicators(dense)
-            self.classes_ = np.arange(truth.shape[1])
-        names = label_names
-        if names is None:
-            names = list(columns) if columns is not None else [f"label{k}" for k in range(truth.shape[1])]
-        if len(names) != truth.shape[1]:
-            raise ValueError(f"there are {truth.shape[1]} labels but {len(names)} label_names; give one name each")
-        self.label_names_ = tuple(map(str, names))
-        silent = np.flatnonzero((truth == UNKNOWN).all(axis=0))
-        if len(silent):
-            raise ValueError(
-                f"label {self.label_names_[silent[0]]!r} (column {silent[0]}) is unknown in every row; "
-                "drop the column, or tell it in some rows"
-            )
-        return truth
-
-    def _learn(
-        self, X: Any, truth: NDArray[np.int32], rng: np.random.Generator, progress: EpochProgress | None = None
-    ) -> tuple[LabelSetFeatures, LabelSetModel, list[Any]]:
-        """Features, model and how training went."""
-        features = fit_features(
-            X,
-            self.features,
-            standardize=self.standardize,
-            bandwidth=self.bandwidth,
-            n_landmarks=self.n_landmarks,
-            n_components=self.n_components,
-            rng=rng,
-        )
-        rows = features.transform(X)
-        n_labels, n_on, n_off = truth.shape[1], (truth == 1).sum(axis=0), (truth == 0).sum(axis=0)
-        # A label that is always or never there needs no model, and would only follow strange rows astray.
-        free = np.flatnonzero((n_on > 0) & (n_off > 0))
-        coefficients = np.zeros((n_labels, rows.shape[1]))
-        intercepts = np.log((n_on + 1.0) / (n_off + 1.0))
-        coupling = np.zeros((n_labels, n_labels))
-        epochs: list[Any] = []
-        if len(free):
-            learn = self._by_messages if passes_messages(self.learner) else self._by_walking
-            model, epochs = learn(rows, truth[:, free], rng, progress)
-            coefficients[free], intercepts[free], coupling[np.ix_(free, free)] = model
-        return features, LabelSetModel(coefficients, intercepts, coupling), epochs
-
-    def _by_messages(
-        self, rows: Any, truth: NDArray[np.int32], rng: np.random.Generator, progress: EpochProgress | None
-    ) -> tuple[LabelSetModel, list[Any]]:
-        """A model trained by passing messages."""
-        messages = in_jax("walkstep.apps.label_set_messages", f"learner {self.learner!r}")
-
-        def show(epoch: Any) -> None:
-            if progress is not None:
-                progress.show(epoch.number, f"objective {epoch.objective:.4f}")
-
-        learner = self._message_learner(int(rng.integers(2**31)))
-        model, learned = messages.learn_by_messages(learner, rows, truth, label_pairs(truth, self.pairwise), show=show)
-        self.interrupted_ = learned.interrupted
-        return model, learned.epochs
-
-    def _message_learner(self, seed: int) -> Any:
-        """What trains by messages, as the settings say."""
-        learning = in_jax("walkstep.learning.message_learning", f"learner {self.learner!r}")
-        return learning.MessageLearner(
-            **{name: getattr(self, name) for name in _OF_MESSAGES},
-            inference=self._inference,
-            rate=_MESSAGE_RATE if self.rate is None else self.rate,
-            n_first_epochs=self._n_first_epochs,
-            random_state=seed,
-        )
-
-    @property
-    def _inference(self) -> Any:
-        """What weights are trained by messages to be used with."""
-        return suiting_inference(self.learner, self.decision) if self.inference is None else self.inference
-
-    @property
-    def _n_first_epochs(self) -> int:
-        return self.n_epochs // 2 if self.n_first_epochs is None else self.n_first_epochs
 
     @property
     def n_epochs_asked(self) -> int:
         """Passes over the training rows, with those by likelihood that come before risk."""
-        return self.n_epochs + (self._n_first_epochs if self.learner == "risk" else 0)
-
-    def _by_walking(
-        self, rows: Any, truth: NDArray[np.int32], rng: np.random.Generator, progress: EpochProgress | None
-    ) -> tuple[LabelSetModel, list[Any]]:
-        """A model trained by a walk."""
-        world, layout = label_set_world(rows, truth, pairwise=self.pairwise, signal=self._signal())
-        weights, epochs = self._walk(world, rng, progress)
-        return LabelSetModel.folded(weights, layout, label_pairs(truth, self.pairwise)), epochs
-
-    def _signal(self) -> Any:
-        if callable(self.signal):
-            return as_metric(self.signal)
-        if self.signal == "hamming":
-            return Hamming()
-        if self.signal == "f1":
-            # Twice, so that the first right label of a small set is worth about what Hamming says.
-            return token_f1(0, scale=2.0)
-        raise ValueError(f"signal is {self.signal!r}; choose 'hamming' or 'f1', or pass a function (values, truth)")
-
-    def _walk(
-        self, world: LabelWorld, rng: np.random.Generator, progress: EpochProgress | None
-    ) -> tuple[NDArray[np.float64], list[Epoch]]:
-        """Weights from a learning walk; from the keyboard it can be cut short."""
-        n_labels = int(world.document_ptr[1])
-        trainer = Trainer(
-            world,
-            learner=self.learner,
-            rule=step_rule(self.step, rate=self.rate, l2=self.l2),
-            rival=self.rival,
-            temperature=self.temperature,
-            # A chain that goes home every k steps must get to make them before the next row's turn.
-            n_sweeps=max(1, math.ceil(learner_row(self.learner).restart / n_labels)),
-            n_threads=self.n_threads,
-            rng=rng,
-        )
-        half = self.n_epochs // 2
-        n_before, average_before = 0, np.zeros(world.graph.n_weights)
-        try:
-            for _ in range(self.n_epochs):
-                epoch = trainer.epoch()
-                if epoch.number == half:
-                    n_before, average_before = _n_steps(trainer), trainer.weights
-                if progress is not None:
-                    text = f"{epoch.violations:.1%} of pairs corrected, {epoch.steps_per_second:,.0f} steps/s"
-                    progress.show(epoch.number, text)
-        except KeyboardInterrupt:
-            if not trainer.epochs:
-                raise
-            self.interrupted_ = True
-            if progress is not None:
-                progress.show(len(trainer.epochs), "interrupted: keeping what was learned so far")
-        n_steps = _n_steps(trainer)
-        if not self.average or n_steps == n_before:
-            return trainer.last_weights, trainer.epochs
-        # What the first half adds to the average is where the walk came from, not where it is going.
-        return (n_steps * trainer.weights - n_before * average_before) / (n_steps - n_before), trainer.epochs
-
-    def _choose_temperatures(self, X: Any, truth: NDArray[np.int32], rng: np.random.Generator) -> None:
-        """Hold out a third of the rows at a time; see which answers would have been best there."""
-        n_rows = len(truth)
-        if n_rows < 2 * _N_FOLDS:
-            return
-        n_wrong = np.zeros(len(_TEMPERATURES))
-        loss = np.zeros(len(_TEMPERATURES))
-        for train, held_out in KFold(_N_FOLDS).split(order := rng.permutation(n_rows)):
-            train, held_out = np.sort(order[train]), np.sort(order[held_out])
-            if (truth[train] == UNKNOWN).all(axis=0).any():
-                continue
-            features, model, _ = self._learn(X[train], truth[train], rng)
-            log_odds = model.log_odds(features.transform(X[held_out]))
-            told = truth[held_out] != UNKNOWN
-            is_on = truth[held_out] == 1
-            for t, temperature in enumerate(_TEMPERATURES):
-                if temperature == 0.0:
-                    guess, loss[t] = best_label_sets(log_odds, model.coupling, rng=self.seed_) == 1, np.inf
-                else:
-                    chance = label_marginals(log_odds, model.coupling, temperature=temperature, rng=self.seed_)
-                    guess = chance > 0.5
-                    right = np.clip(np.where(is_on, chance, 1.0 - chance), 1e-12, 1.0)
-                    loss[t] -= np.log(right[told]).sum()
-                n_wrong[t] += (guess != is_on)[told].sum()
-        if n_wrong.any():
-            self.decision_temperature_ = _TEMPERATURES[int(n_wrong.argmin())]
-            self.proba_temperature_ = _TEMPERATURES[int(loss.argmin())]
+        return self.n_epochs + (n_epochs_before_risk(self) if self.learner == "risk" else 0)
 
     # Answers
 
@@ -438,7 +259,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
         if self.decision == "f1":
             values = self._best_f1(log_odds)
         elif passes_messages(self.learner):
-            kind = {"map": "max-product", "marginals": "sum-product"}.get(self.decision, self._inference)
+            kind = {"map": "max-product", "marginals": "sum-product"}.get(self.decision, trained_inference(self))
             values = (self._believed(log_odds, kind) > 0.0).astype(np.int64)
         elif self.decision_temperature_ == 0.0:
             values = best_label_sets(log_odds, self.coupling_, rng=self.seed_)
@@ -498,62 +319,9 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the trained model to one file: plain arrays and JSON, no code."""
         check_is_fitted(self)
-        settings = {
-            name: value
-            for name, value in self.get_params().items()
-            if name not in _SETTINGS_NOT_SAVED and not callable(value)
-        }
-        description = {
-            "settings": {name: getattr(value, "item", lambda value=value: value)() for name, value in settings.items()},
-            "label_names": self.label_names_,
-            "classes": self.classes_.tolist(),
-            "is_single": self.is_single_,
-            "n_features_in": self.n_features_in_,
-            "feature_names_in": list(getattr(self, "feature_names_in_", [])),
-            "seed": self.seed_,
-            "decision_temperature": self.decision_temperature_,
-            "proba_temperature": self.proba_temperature_,
-            "features": {"kind": self.features_.kind, "gamma": self.features_.gamma},
-        }
-        arrays = {
-            "coefficients": self.coefficients_,
-            "intercepts": self.intercepts_,
-            "coupling": self.coupling_,
-            "shift": self.features_.shift,
-            "factor": self.features_.factor,
-            "landmarks": self.features_.landmarks,
-            "projection": self.features_.projection,
-        }
-        save_archive(path, "MultiLabelClassifier", description, arrays)
+        save_classifier(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model that `save` wrote."""
-        description, arrays = load_archive(path, "MultiLabelClassifier")
-        model = cls(**description["settings"])
-        model.label_names_ = tuple(description["label_names"])
-        model.classes_ = np.array(description["classes"])
-        model.is_single_ = description["is_single"]
-        model.n_features_in_ = description["n_features_in"]
-        if description["feature_names_in"]:
-            model.feature_names_in_ = np.array(description["feature_names_in"], dtype=object)
-        model.seed_ = description["seed"]
-        model.decision_temperature_ = description["decision_temperature"]
-        model.proba_temperature_ = description["proba_temperature"]
-        model.coefficients_, model.intercepts_ = arrays["coefficients"], arrays["intercepts"]
-        model.coupling_ = arrays["coupling"]
-        model.features_ = LabelSetFeatures(
-            kind=description["features"]["kind"],
-            shift=arrays["shift"],
-            factor=arrays["factor"],
-            landmarks=arrays["landmarks"],
-            projection=arrays["projection"],
-            gamma=description["features"]["gamma"],
-        )
-        model.epochs_, model.interrupted_ = [], False
-        return model
-
-
-def _n_steps(trainer: Trainer) -> int:
-    """Steps walked so far."""
-    return sum(epoch.tally.steps for epoch in trainer.epochs)
+        return load_classifier(cls, path)

@@ -8,29 +8,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from walkstep.apps.base import Estimator
+from walkstep.apps.known_tags import known_tags, refuse_unknown_tags
 from walkstep.apps.tag_decoding import TagDecoder
+from walkstep.apps.tag_file import load_tagger, save_tagger, storable
 from walkstep.apps.tag_learners import way_of
 from walkstep.apps.tag_message_way import MessageWay, refuse_message_settings, tag_beliefs
+from walkstep.apps.tag_templates import tag_templates
 from walkstep.apps.tag_training import TagTruth, Way
-from walkstep.data.archive import load_archive, save_archive
 from walkstep.data.sequences import Sequences
-from walkstep.data.tagging_schemes import convert, detect_scheme, split_tag
-from walkstep.evaluation.calibration import best_temperature
+from walkstep.data.tagging_schemes import convert, detect_scheme
 from walkstep.evaluation.spans import SpanScores, span_scores
-from walkstep.features.default_features import column_features
 from walkstep.inference.forest import forest
 from walkstep.inference.k_best import k_best
-from walkstep.inference.loopy import sampled_marginals
-from walkstep.inference.marginals import marginals
 from walkstep.model.domains import Domain
 from walkstep.model.graph import Graph
 from walkstep.model.grounding import Grounding
-from walkstep.model.templates import Template, linear_chain, second_order_chain, skip_chain
+from walkstep.model.templates import Template
 
 Sentences = Sequences | Iterable[Sequence[str] | Sequence[tuple[str, ...]]]
 Tags = Iterable[Sequence[str | None]]
 
-_SHAPES = {"chain": linear_chain, "skip-chain": skip_chain, "second-order": second_order_chain}
 _SCHEMES = ("auto", "bio", "bilou", "raw")
 
 
@@ -246,10 +243,10 @@ class SequenceTagger(Estimator):
         self.columns_ = list(corpus.columns)
         self.inner_scheme_: Any = self._inner_scheme()
         inner = convert(corpus.tags, corpus.sentence_ptr, self.scheme_, self.inner_scheme_)
-        self.classes_ = _in_order(tag for tag in set(inner) if tag is not None)
+        self.classes_ = known_tags(inner)
         domain = Domain("tag", tuple(self.classes_))
         self.grounding_ = Grounding(
-            self._read_templates(corpus),
+            tag_templates(self, corpus),
             min_count=self.min_count,
             n_buckets=self.n_buckets,
             gazetteers=self.gazetteers,
@@ -273,25 +270,6 @@ class SequenceTagger(Estimator):
             return self.scheme_
         return "bio" if self.scheme == "auto" else self.scheme
 
-    def _read_templates(self, corpus: Sequences) -> tuple[Template, ...]:
-        if not isinstance(self.templates, str):
-            return tuple(self.templates)
-        if self.templates not in _SHAPES:
-            # The parser is loaded only for those who write a model as text.
-            from walkstep.model.language import parse_model
-
-            return parse_model(self.templates)
-        features = ["default"] if isinstance(self.features, str) else list(self.features)
-        if isinstance(self.features, str) and self.features != "default":
-            raise ValueError(f"features is {self.features!r}; give 'default' or a list of features")
-        if self.use_columns:
-            features += column_features(corpus.columns)
-        if self.gazetteers is not None:
-            features += ["gazetteer", "gazetteer[-1]", "gazetteer[1]"]
-        if self.clusters is not None:
-            features += [f"cluster({n})[{o}]" for n in (4, 6, 10, 20) for o in (-1, 0, 1)]
-        return _SHAPES[self.templates](features)
-
     def _train(self, graph: Graph, corpus: Sequences, truth: NDArray[np.int32], dev: Sequences | None) -> None:
         way = self._way()
         if not isinstance(way, MessageWay):
@@ -300,11 +278,11 @@ class SequenceTagger(Estimator):
         data = TagTruth(graph, truth, corpus, self.classes_, joins_sentences)
 
         def score(weights: NDArray[np.float64]) -> float:
-            self.weights_ = _storable(weights)
+            self.weights_ = storable(weights)
             return self.evaluate(dev, allow_unknown=True).f1  # pyright: ignore[reportArgumentType]
 
         training = way.train(self, data, None if dev is None else score)
-        self.weights_ = _storable(training.weights)
+        self.weights_ = storable(training.weights)
         self.epochs_: list[Any] = training.records
         self.dev_scores_, self.best_epoch_ = training.dev_scores, training.best_epoch
         self.interrupted_, self.n_epochs_ = training.interrupted, training.n_wanted
@@ -318,19 +296,12 @@ class SequenceTagger(Estimator):
         inner = convert(corpus.tags or [], corpus.sentence_ptr, self.scheme_, self.inner_scheme_)
         code = {tag: k for k, tag in enumerate(self.classes_)}
         truth = np.array([code.get(tag or "", -1) for tag in inner])
-        known = np.flatnonzero(truth >= 0)
-        if len(known) == 0:
+        if (truth < 0).all():
             return 1.0
         decoder = self._decoder()
         if isinstance(self._way(), MessageWay):
             return tag_beliefs(self, decoder, corpus).temperature(self.weights_, truth)
-        plan, constraints = decoder.chains(corpus), decoder.constraints
-
-        def loss(temperature: float) -> float:
-            found = marginals(plan, self.weights_ / temperature, constraints=constraints).probabilities
-            return -float(np.log(np.maximum(found[known, truth[known]], 1e-12)).mean())
-
-        return best_temperature(loss)
+        return decoder.temperature(corpus, self.weights_, truth)
 
     # Answers
 
@@ -359,15 +330,9 @@ class SequenceTagger(Estimator):
         decoder = self._decoder()
         if isinstance(self._way(), MessageWay):
             found = tag_beliefs(self, decoder, corpus).chances(self.weights_ / self.temperature_)
-            return np.split(found, corpus.sentence_ptr[1:-1])
-        graph, constraints = decoder.constrained_graph(corpus)
-        if decoder.is_forest:
-            plan = forest(graph, sentence_ptr=corpus.sentence_ptr)
-            probabilities = marginals(plan, self.weights_ / self.temperature_, constraints=constraints).probabilities
         else:
-            weights, start = self.weights_ / self.temperature_, self._decode(corpus)
-            probabilities = sampled_marginals(graph, weights, start, rng=self.random_state or 0)
-        return np.split(probabilities, corpus.sentence_ptr[1:-1])
+            found = decoder.chances(corpus, self.weights_, self.temperature_, self.random_state or 0)
+        return np.split(found, corpus.sentence_ptr[1:-1])
 
     def predict_k_best(self, sentences: Sentences, k: int) -> list[list[tuple[list[str], float]]]:
         """The k best taggings of each sentence with their scores, best first; for models that are forests."""
@@ -406,24 +371,9 @@ class SequenceTagger(Estimator):
         if corpus.tags is None:
             raise ValueError("there are no tags to compare with; pass tags=, one list for each sentence")
         if not allow_unknown:
-            self._check_tags(corpus)
+            refuse_unknown_tags(corpus, self.classes_, self.scheme_)
         predicted = self._tags(self._decode(corpus), corpus)
         return span_scores(corpus.tags, predicted, corpus.sentence_ptr)
-
-    def _check_tags(self, corpus: Sequences) -> None:
-        def type_of(tag: str | None) -> str | None:
-            return tag if tag is None or self.scheme_ == "raw" else split_tag(tag)[1]
-
-        known = {type_of(tag) for tag in self.classes_} | {None, type_of("O")}
-        for tag in set(corpus.tags or ()):
-            if type_of(tag) not in known:
-                t = (corpus.tags or []).index(tag)
-                shown = ", ".join(sorted(name for name in known if name))
-                raise ValueError(
-                    f"the tag of {corpus.tokens[t]!r} (token {t + 1}) is {tag!r}, but the model was trained on {shown} "
-                    "only; correct the data, train on data that has it, or let unknown tags be counted as missed "
-                    "(allow_unknown=True, or --allow-unknown)"
-                )
 
     def score(self, sentences: Sentences, tags: Tags | None = None) -> float:
         """F1 of whole spans; accuracy of tokens where tags mark no spans."""
@@ -464,44 +414,9 @@ class SequenceTagger(Estimator):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the trained model to one file: plain arrays and JSON, no code."""
         self._check_fitted("weights_")
-        grounding, arrays = self.grounding_.state(without_functions=True)
-        settings = {
-            name: value
-            for name, value in self.get_params().items()
-            if name not in ("gazetteers", "clusters", "functions") and isinstance(value, str | int | float | None)
-        }
-        description = {
-            "settings": settings,
-            "scheme": self.scheme_,
-            "columns": self.columns_,
-            "inner_scheme": self.inner_scheme_,
-            "grounding": grounding,
-            "dev_scores": self.dev_scores_,
-            "temperature": self.temperature_,
-        }
-        save_archive(path, "SequenceTagger", description, {**arrays, "weights": self.weights_.astype(np.float32)})
+        save_tagger(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, functions: Mapping[str, Any] | None = None) -> Self:
         """Read a model that `save` wrote; functions of your own must be passed again."""
-        description, arrays = load_archive(path, "SequenceTagger")
-        tagger = cls(**description["settings"], functions=functions)  # what cannot be written keeps its default
-        tagger.scheme_, tagger.inner_scheme_ = description["scheme"], description["inner_scheme"]
-        tagger.columns_ = description["columns"]
-        tagger.weights_ = arrays.pop("weights").astype(np.float64)
-        tagger.grounding_ = Grounding.from_state(description["grounding"], arrays, functions=functions)
-        tagger.layout_ = tagger.grounding_.layout
-        tagger.classes_ = list(tagger.grounding_.domains[0].values)
-        tagger.dev_scores_, tagger.epochs_ = description["dev_scores"], []
-        tagger.temperature_ = description["temperature"]
-        return tagger
-
-
-def _in_order(tags: Iterable[str]) -> list[str]:
-    """Tags in a fixed order, the one outside of spans first."""
-    return sorted(tags, key=lambda tag: (tag != "O", tag))
-
-
-def _storable(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Weights as a saved model holds them, so that it answers as this one does."""
-    return weights.astype(np.float32).astype(np.float64)
+        return load_tagger(cls, path, functions)

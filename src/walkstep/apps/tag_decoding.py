@@ -1,4 +1,4 @@
-"""The best tags of sentences: which part of a tagger's model is a chain, and what its scheme forbids."""
+"""Tags of sentences, the best and how probable: what of a tagger's model is a chain, and what its scheme forbids."""
 
 from dataclasses import dataclass
 
@@ -7,8 +7,10 @@ from numpy.typing import NDArray
 
 from walkstep.data.sequences import Sequences
 from walkstep.data.tagging_schemes import Scheme, allowed_transitions
+from walkstep.evaluation.calibration import best_temperature
 from walkstep.inference.forest import Constraints, Forest, forest
-from walkstep.inference.loopy import best_near
+from walkstep.inference.loopy import best_near, sampled_marginals
+from walkstep.inference.marginals import marginals
 from walkstep.inference.viterbi import viterbi
 from walkstep.model.factors import Factors
 from walkstep.model.graph import Graph, ground
@@ -55,6 +57,35 @@ class TagDecoder:
         # Begin at the best world of the part without cycles, which is a legal one.
         start = viterbi(self.chains(corpus), weights, constraints=self.constraints).values
         return best_near(graph, weights, start, rng=seed)
+
+    def chances(
+        self, corpus: Sequences, weights: NDArray[np.float64], temperature: float, seed: int
+    ) -> NDArray[np.float64]:
+        """How probable each tag is (n_tokens, n_tags): exact on a forest, from Gibbs samples elsewhere."""
+        graph, constraints = self.constrained_graph(corpus)
+        if self.is_forest:
+            plan = forest(graph, sentence_ptr=corpus.sentence_ptr)
+            return marginals(plan, weights / temperature, constraints=constraints).probabilities
+        return sampled_marginals(graph, weights / temperature, self.best(corpus, weights, seed), rng=seed)
+
+    def temperature(self, corpus: Sequences, weights: NDArray[np.float64], truth: NDArray[np.integer]) -> float:
+        """That at which the truth is most probable by the part of the model without cycles.
+
+        Parameters
+        ----------
+        corpus : Sequences
+        weights : float array
+        truth : int array (n_tokens,)
+            Codes of `classes`, -1 where nobody knows; somewhere it is known.
+        """
+        plan, constraints = self.chains(corpus), self.constraints
+        known = np.flatnonzero(truth >= 0)
+
+        def loss(temperature: float) -> float:
+            found = marginals(plan, weights / temperature, constraints=constraints).probabilities
+            return -float(np.log(np.maximum(found[known, truth[known]], 1e-12)).mean())
+
+        return best_temperature(loss)
 
     def chains(self, corpus: Sequences) -> Forest:
         """The part of the model that joins neighbours alone."""

@@ -1,8 +1,6 @@
 """Tags by passing messages: training for the inference that answers, and the answers (Stoyanov and Eisner, 2012).
 
 What the scheme forbids is part of the graph, in training as in answers, so that weights are trained for what is used.
-Learners from rivals are an exception where the model has cycles: messages that have not settled may name a rival that
-is forbidden, and from that nothing could be learned.
 """
 
 from collections.abc import Callable
@@ -29,7 +27,6 @@ from walkstep.messages.objectives import Inference
 from walkstep.model.domains import UNKNOWN
 
 _LEAST = -1e4  # a log belief that is as good as none
-_FROM_RIVALS = ("svm", "perceptron")
 
 
 @dataclass(frozen=True)
@@ -163,8 +160,7 @@ def train_by_messages(
     verbose : int
         0 is silent.
     """
-    is_ruled = decoder.is_forest or learner.learner not in _FROM_RIVALS
-    batch = tag_batch(decoder if is_ruled else replace(decoder, scheme=None), data.corpus, data.truth)
+    batch = tag_batch(decoder, data.corpus, data.truth)
     n_first = learner.n_first_epochs if learner.learner == "risk" else 0
     n_wanted = n_first + learner.n_epochs
     with EpochProgress(n_wanted, verbose) as progress:
@@ -175,7 +171,7 @@ def train_by_messages(
             progress.show(epoch.number, f"objective {epoch.objective:.4f}, {speed:,.0f} tokens/s{judged}")
 
         dev = None if score is None else lambda weights: 1.0 - score(weights)
-        learned = learner.learn(batch, data.graph.n_weights, dev=dev, show=show)
+        learned = learner.learn(batch, dev=dev, show=show)
         if learned.interrupted:
             progress.show(len(learned.epochs), "interrupted: keeping what was learned so far")
     scores = [1.0 - epoch.dev for epoch in learned.epochs if epoch.dev is not None]

@@ -7,9 +7,18 @@ from typing import Annotated, Any, Literal
 import typer
 
 from walkstep.cli.files import check_counts, check_inputs, check_outputs
-from walkstep.cli.fit import Model, Quiet, Seed, _saved, _say
 from walkstep.cli.linked_tables import files_of, read_linked
+from walkstep.cli.message_options import (
+    Inference,
+    LabelLoss,
+    MessageOptions,
+    Optimiser,
+    damping_option,
+    first_epochs_option,
+    rounds_option,
+)
 from walkstep.cli.resolver_settings import Encoding, check_table_names, named
+from walkstep.cli.training import Model, Quiet, Seed, counted, say, say_saved
 
 
 def collective(
@@ -54,25 +63,21 @@ def collective(
         typer.Option(help="What training makes small."),
     ] = None,
     loss: Annotated[
-        Literal["accuracy", "mse", "l1", "log-likelihood", "f1", "label-set-f1"] | None,
+        LabelLoss | None,
         typer.Option(help="What risk is about, and development items are judged by."),
     ] = None,
     outside: Annotated[
         str | None, typer.Option(metavar="LABEL", help="The label that F-measure does not count (the first).")
     ] = None,
-    inference: Annotated[
-        Literal["max-product", "sum-product"] | None, typer.Option(help="By which labels are found.")
-    ] = None,
-    rounds: Annotated[int | None, typer.Option(help="Of messages, where links close cycles (10).")] = None,
-    damping: Annotated[float | None, typer.Option(help="Share of its last message that a factor keeps (0).")] = None,
-    optimiser: Annotated[
-        Literal["adam", "adagrad", "sgd", "pegasos", "smd", "lbfgs"] | None, typer.Option(help="How steps are made.")
-    ] = None,
+    inference: Annotated[Inference | None, typer.Option(help="By which labels are found.")] = None,
+    rounds: Annotated[int | None, rounds_option(10, ", where links close cycles")] = None,
+    damping: Annotated[float | None, damping_option("a factor")] = None,
+    optimiser: Annotated[Optimiser | None, typer.Option(help="How steps are made.")] = None,
     rate: Annotated[float | None, typer.Option(help="Of the optimiser's steps (0.01).")] = None,
     l2: Annotated[float | None, typer.Option(help="What squared weights cost (0.0001).")] = None,
     l1: Annotated[float | None, typer.Option(help="What absolute weights cost (0).")] = None,
     epochs: Annotated[int | None, typer.Option(help="Passes over the graphs (20).")] = None,
-    first_epochs: Annotated[int | None, typer.Option(help="For risk: passes of likelihood before (10).")] = None,
+    first_epochs: Annotated[int | None, first_epochs_option(10)] = None,
     batch_size: Annotated[int | None, typer.Option(help="Graphs that a step looks at (8).")] = None,
     patience: Annotated[
         int | None, typer.Option(help="Stop after so many epochs without a better loss on development items.")
@@ -98,6 +103,7 @@ def collective(
     check_inputs(*files)
     check_outputs(model, inputs=files)
     check_table_names(*files)
+    messages = MessageOptions(loss, inference, rounds, damping, optimiser, first_epochs, batch_size)
     settings: dict[str, Any] = {
         "id": id,
         "label": label,
@@ -111,18 +117,12 @@ def collective(
         "type": type,
         "link_text": link_text,
         "learner": learner,
-        "loss": loss,
+        **messages.settings(),
         "outside": outside,
-        "inference": inference,
-        "n_rounds": rounds,
-        "damping": damping,
-        "optimiser": optimiser,
         "rate": rate,
         "l2": l2,
         "l1": l1,
         "n_epochs": epochs,
-        "n_first_epochs": first_epochs,
-        "batch_size": batch_size,
         "patience": patience,
         "pairs": pairs,
         "min_count": min_count,
@@ -136,22 +136,21 @@ def collective(
     classifier = CollectiveClassifier(**given, random_state=seed, verbose=int(not quiet))
     linked = read_linked(classifier, items, links, encoding)
     held_out = None if dev is None else read_linked(classifier, dev, dev_links, encoding)
-    _say(
-        quiet, f"read {linked.n_items:,} items of {items}, {linked.n_known:,} with labels, and {linked.n_links:,} links"
-    )
+    n_items, n_links = counted(linked.n_items, "item"), counted(linked.n_links, "link")
+    say(quiet, f"read {n_items} of {items}, {linked.n_known:,} with labels, and {n_links}")
     with named(*files_of(items, links)):
         classifier.fit(linked, dev=held_out)
     classifier.save(model)
     seen = classifier.model_.items
-    n_words = 0 if seen.words is None else len(seen.words.words)
-    _say(quiet, f"an item sees {n_words:,} words and the columns {', '.join(seen.numbers.names) or '(none)'}")
+    n_words = counted(0 if seen.words is None else len(seen.words.words), "word")
+    say(quiet, f"an item sees {n_words} and the columns {', '.join(seen.numbers.names) or '(none)'}")
     done = len(classifier.epochs_)
     typer.echo(
-        f"trained on {linked.n_items:,} items and {linked.n_links:,} links: {len(classifier.classes_)} classes, "
-        f"{len(classifier.weights_):,} weights, {done} epochs, {time.perf_counter() - began:.1f} s"
+        f"trained on {n_items} and {n_links}: {counted(len(classifier.classes_), 'class', 'classes')}, "
+        f"{counted(len(classifier.weights_), 'weight')}, {counted(done, 'epoch')}, {time.perf_counter() - began:.1f} s"
     )
     if dev is not None:
         dev_loss, number = min((epoch.dev, epoch.number) for epoch in classifier.epochs_)
         typer.echo(f"development loss {dev_loss:.4f}, after epoch {number}")
     wanted = classifier.n_epochs + (classifier.n_first_epochs if classifier.learner == "risk" else 0)
-    _saved(model, done, wanted if classifier.interrupted_ else done)
+    say_saved(model, done, wanted if classifier.interrupted_ else done)

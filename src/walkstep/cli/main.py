@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from walkstep import __version__
-from walkstep.cli import data, demo, evaluate, fit, fit_collective, infer, predict, reproduce, resolve
+from walkstep.cli import data, demo, evaluate, fit, infer, predict, reproduce, resolve
 
 FAILED, INTERRUPTED = 2, 130
 
@@ -51,7 +51,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-fit.app.command("collective")(fit_collective.collective)
 app.add_typer(fit.app, name="fit")
 app.command("predict")(predict.predict)
 app.command("resolve")(resolve.resolve)

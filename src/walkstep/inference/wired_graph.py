@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from walkstep.kept_programs import keep_programs
 from walkstep.messages.message_passing import Wiring, wiring
 from walkstep.messages.score_tables import (
     Held,
@@ -19,6 +20,8 @@ from walkstep.messages.score_tables import (
 )
 from walkstep.messages.tree_schedule import TreeSchedule, tree_schedule
 from walkstep.model.graph import Graph, Kind
+
+keep_programs()
 
 
 class WiredGraph(NamedTuple):

@@ -12,10 +12,13 @@ import optax
 from jax import Array
 from numpy.typing import NDArray
 
+from walkstep.kept_programs import keep_programs
 from walkstep.learning.meta_descent import MetaDescent
 from walkstep.messages.batch import Batch
 from walkstep.messages.losses import TINY
 from walkstep.messages.objectives import Dials, Objective
+
+keep_programs()
 
 OPTIMISERS = ("adam", "adagrad", "sgd", "pegasos", "smd", "lbfgs")
 

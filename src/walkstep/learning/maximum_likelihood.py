@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from walkstep.inference.forest import Constraints, forest
+from walkstep.lbfgs import lbfgs
 from walkstep.learning.chain_likelihood import ChainLikelihood
-from walkstep.learning.lbfgs import lbfgs
 from walkstep.learning.merged_columns import MergedColumns, merge_columns
 from walkstep.model.graph import Graph
 

@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
+from walkstep.lbfgs import lbfgs
 from walkstep.learning.descent import descend_once, over_all, stepper
-from walkstep.learning.lbfgs import lbfgs
 from walkstep.messages.batch import Batch
 from walkstep.messages.forbidden_truth import refuse_forbidden_truth
 from walkstep.messages.losses import Loss, as_loss
@@ -140,7 +140,6 @@ class MessageLearner:
     def learn(
         self,
         batch: Batch,
-        n_weights: int,
         *,
         start: NDArray[np.float64] | None = None,
         dev: Callable[[NDArray[np.float64]], float] | None = None,
@@ -152,7 +151,6 @@ class MessageLearner:
         ----------
         batch : Batch
             Of NumPy arrays: all documents.
-        n_weights : int
         start : float array, optional
             Where weights begin; by default at zero.
         dev : callable, optional
@@ -161,8 +159,9 @@ class MessageLearner:
             Called after each epoch.
         """
         loss = self.check(batch.tables.n_values)
+        n_weights = batch.tables.n_weights
         first = np.zeros(n_weights) if start is None else np.asarray(start, np.float64)
-        _check_weights(first, batch.tables.n_weights)
+        _check_weights(first, n_weights)
         if not np.sum(batch.weight) > 0.0:
             raise ValueError("no truth is known of any variable that counts; give graph_batch a truth to learn from")
         refuse_forbidden_truth(batch)

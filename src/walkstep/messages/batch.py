@@ -1,14 +1,16 @@
 """What a learner is handed at once: graphs, how weights become their scores, and the truth."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from numpy.typing import ArrayLike, NDArray
 
-from walkstep.messages.message_passing import Wiring
+from walkstep.messages.message_passing import Terms, Wiring
 from walkstep.messages.score_tables import ScoreTables
 from walkstep.messages.tree_schedule import TreeSchedule
 
@@ -29,7 +31,7 @@ class Batch:
     schedule: TreeSchedule | None  # where no cycle is closed
     truth: Array | NDArray[Any]  # int (V, B), -1 where it is not known: such variables are summed out
     weight: Array | NDArray[Any]  # (V, B): how much the loss of each variable counts; 0 where it does not
-    document: Array | NDArray[Any]  # int (V, B)
+    document: Array | NDArray[Any]  # int (V, B); n_documents where a variable is of none
     n_documents: int = field(metadata=_STATIC)
     has_latent: bool = field(metadata=_STATIC)  # whether a truth is not known
 
@@ -37,6 +39,31 @@ class Batch:
     def n_copies(self) -> int:
         """How many graphs share the structure."""
         return self.truth.shape[1]
+
+    def by_document(self, of_variables: Array, of_factors: Sequence[Array] = ()) -> Array:
+        """Sums over the places of each document: (n_documents,).
+
+        Parameters
+        ----------
+        of_variables : Array (V, B)
+        of_factors : sequence of Arrays (F, B), optional
+            Class by class; a factor is of the document that its variables are of.
+
+        Examples
+        --------
+        >>> from walkstep.inference.graph_batch import graph_batch
+        >>> from walkstep.model import Factors, ground
+        >>> graph, _ = ground([2] * 5, [Factors("edge", [[0, 1], [2, 3], [3, 4]])])
+        >>> batch = graph_batch(graph, document_ptr=[0, 2, 5])
+        >>> batch.by_document(jnp.ones((5, 1)), [jnp.full((3, 1), 10.0)]).tolist()
+        [12.0, 23.0]
+        """
+        if self.n_copies > 1 or self.n_documents == 1:
+            return Terms(of_variables, tuple(of_factors)).total()
+        document = jnp.asarray(self.document)[:, 0]
+        scopes = self.wired.scopes[: len(of_factors)]
+        owner = jnp.concatenate([document, *(document[scope[0]] for scope in scopes)])
+        return jax.ops.segment_sum(jnp.concatenate([of_variables, *of_factors])[:, 0], owner, self.n_documents)
 
 
 def batch_of(

@@ -69,20 +69,14 @@ def f_measure(decoded: Array, batch: Batch, *, outside: int = 0, beta: float = 1
     truth = is_true(decoded, batch) * inside
     hits, found, wanted = (_over_values(part) * weight for part in (decoded * truth, decoded * inside, truth))
     if by_document:
-        hits, found, wanted = (_by_document(part, batch) for part in (hits, found, wanted))
-        counts = (_by_document(weight, batch) > 0.0).astype(weight.dtype)
+        hits, found, wanted = map(batch.by_document, (hits, found, wanted))
+        counts = (batch.by_document(weight) > 0.0).astype(weight.dtype)
     else:
         hits, found, wanted = hits.sum(), found.sum(), wanted.sum()
         counts = jnp.ones(())
     below = beta**2 * wanted + found
     score = jnp.where(below > 0.0, (1.0 + beta**2) * hits / jnp.where(below > 0.0, below, 1.0), 1.0)
     return (counts * (1.0 - score)).sum() / jnp.maximum(counts.sum(), TINY)
-
-
-def _by_document(of_variable: Array, batch: Batch) -> Array:
-    if batch.n_copies > 1:
-        return of_variable.sum(axis=0)
-    return jax.ops.segment_sum(of_variable[:, 0], jnp.asarray(batch.document)[:, 0], batch.n_documents)
 
 
 LOSSES: dict[str, Loss] = {

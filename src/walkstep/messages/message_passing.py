@@ -42,6 +42,17 @@ class Scores(NamedTuple):
     tables: tuple[Array, ...]  # (k1, ..., ka, F or 1, B or 1) of each class: of joint values; 1 where all share it
 
 
+class Terms(NamedTuple):
+    """What a number that is said of whole graphs is the sum of, place by place."""
+
+    of_variables: Array  # (V, B)
+    of_factors: tuple[Array, ...]  # (F, B) of each class
+
+    def total(self) -> Array:
+        """Of each copy: (B,)."""
+        return sum((part.sum(axis=0) for part in self.of_factors), self.of_variables.sum(axis=0))
+
+
 Messages = tuple[tuple[Array, ...], ...]
 """From factors to variables, their largest entry 0: of each class, of each slot of its scopes, (k, F, B)."""
 
@@ -233,19 +244,21 @@ def log_partition(wired: Wiring, scores: Scores, messages: Messages) -> Array:
     Where messages have settled its slope does not depend on them (they are at a stationary point), so that with
     messages held its gradient is what factors are expected to be.
     """
+    return log_partition_terms(wired, scores, messages).total()
+
+
+def log_partition_terms(wired: Wiring, scores: Scores, messages: Messages) -> Terms:
+    """What each variable and each factor adds to that log: the sum over the places of a document is its own."""
     held = held_within(wired, scores)
     told = tell(wired, held, messages)
-    total = (log_sum(_heard(wired, held, messages)) + _own_top(wired, scores)).sum(axis=(0, 1))
-    for given, scope in zip(scores.tables, wired.scopes, strict=True):
-        top = _table_top(given).reshape(given.shape[-2:])
-        total = total + jnp.broadcast_to(top, (scope.shape[1], top.shape[1])).sum(axis=0)
-    for table, of_told, of_messages in zip(held.tables, told, messages, strict=True):
-        arity = len(of_told)
-        facing = _Factors(table, False, True).out(of_told, arity - 1)
-        total = total + log_sum(facing + of_told[-1]).sum(axis=(0, 1))
-        for q, m in zip(of_told, of_messages, strict=True):
-            total = total - log_sum(q + m).sum(axis=(0, 1))
-    return total
+    of_variables = (log_sum(_heard(wired, held, messages)) + _own_top(wired, scores))[0]
+    of_factors = []
+    for given, table, of_told, of_messages in zip(scores.tables, held.tables, told, messages, strict=True):
+        facing = _Factors(table, False, True).out(of_told, len(of_told) - 1)
+        joint = log_sum(facing + of_told[-1])[0] + _table_top(given).reshape(given.shape[-2:])
+        apart = [log_sum(q + m)[0] for q, m in zip(of_told, of_messages, strict=True)]
+        of_factors.append(reduce(jnp.subtract, apart, joint))
+    return Terms(of_variables, tuple(of_factors))
 
 
 def is_contradictory(wired: Wiring, scores: Scores, messages: Messages) -> Array:
@@ -261,16 +274,21 @@ def is_contradictory(wired: Wiring, scores: Scores, messages: Messages) -> Array
 
 def score_of(wired: Wiring, scores: Scores, values: ArrayLike) -> Array:
     """The score of one world of each copy: values (V, B) give (B,)."""
+    return score_terms(wired, scores, values).total()
+
+
+def score_terms(wired: Wiring, scores: Scores, values: ArrayLike) -> Terms:
+    """What each variable by itself and each factor adds to that score."""
     values = jnp.asarray(values)
-    total = jnp.take_along_axis(scores.own, values[None], axis=0)[0].sum(axis=0)
+    of_factors = []
     for scope, table in zip(wired.scopes, scores.tables, strict=True):
         shape = (*table.shape[:-2], jnp.shape(scope)[1], values.shape[1])
         full = jnp.broadcast_to(table, shape).reshape(-1, *shape[-2:])
         at = jnp.zeros(shape[-2:], values.dtype)
         for i, k in enumerate(table.shape[:-2]):
             at = at * k + values[scope[i]]
-        total = total + jnp.take_along_axis(full, at[None], axis=0)[0].sum(axis=0)
-    return total
+        of_factors.append(jnp.take_along_axis(full, at[None], axis=0)[0])
+    return Terms(jnp.take_along_axis(scores.own, values[None], axis=0)[0], tuple(of_factors))
 
 
 def held_within(wired: Wiring, scores: Scores) -> Scores:

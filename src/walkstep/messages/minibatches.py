@@ -4,7 +4,7 @@ import numpy as np
 
 from walkstep.messages.batch import Batch
 from walkstep.messages.padding import pad
-from walkstep.messages.selection import select
+from walkstep.messages.selection import select_each
 
 
 def minibatches(batch: Batch, size: int, rng: np.random.Generator) -> list[Batch]:
@@ -26,13 +26,10 @@ def minibatches(batch: Batch, size: int, rng: np.random.Generator) -> list[Batch
     if batch.n_copies > 1:
         order = rng.permutation(n)
         length = -(-n // n_parts)
-        parts = []
-        for first in range(0, n, length):
-            chosen = order[first : first + length]
-            more = length - len(chosen)  # filled up with documents that do not count
-            part = select(batch, np.concatenate([chosen, order[:more]]))
-            part.weight[:, len(chosen) :] = 0.0
-            parts.append(part)
+        firsts = range(0, n, length)
+        filled = np.resize(order, len(firsts) * length)  # with documents that do not count
+        parts = select_each(batch, [filled[first : first + length] for first in firsts])
+        parts[-1].weight[:, n - firsts[-1] :] = 0.0
         return pad(parts)
     if n_parts == 1:
         return pad([batch])
@@ -42,4 +39,4 @@ def minibatches(batch: Batch, size: int, rng: np.random.Generator) -> list[Batch
     # Long ones first, to and fro over the parts.
     turn = np.arange(n) % (2 * n_parts)
     part_of = np.where(turn < n_parts, turn, 2 * n_parts - 1 - turn)
-    return pad([select(batch, np.sort(order[part_of == p])) for p in range(n_parts)])
+    return pad(select_each(batch, [np.sort(order[part_of == p]) for p in range(n_parts)]))

@@ -1,7 +1,8 @@
 """What training makes small: weights → scores → messages → one of several endings.
 
-Likelihood, softmax-margin, margin and risk share everything but their ending. All are means over the variables that
-count, so that they are comparable between batches.
+Likelihood, softmax-margin, margin and risk share everything but their ending. Likelihood and margins are taken of each
+document and added up, those without a variable that counts left out. All are means over the variables that count, so
+that they are comparable between batches.
 """
 
 from dataclasses import dataclass, replace
@@ -19,10 +20,10 @@ from walkstep.messages.message_passing import (
     Messages,
     Scores,
     beliefs,
-    log_partition,
+    log_partition_terms,
     pass_inwards_and_back,
     pass_messages,
-    score_of,
+    score_terms,
 )
 
 Kind = Literal["sum-product", "max-product"]
@@ -98,7 +99,7 @@ class Objective:
         else:
             total = self._violation(batch, scores, 0.0 if self.kind == "perceptron" else self.cost)
         weight = jnp.asarray(batch.weight, total.dtype)
-        counts = (weight > 0.0).any(axis=0)  # copies that fill a batch up do not count
+        counts = batch.by_document(weight) > 0.0  # documents that are left out, or fill a batch up, do not
         return jnp.where(counts, total, 0.0).sum() / jnp.maximum(weight.sum(), TINY)
 
     def _risk(self, batch: Batch, scores: Scores, dials: Dials) -> Array:
@@ -111,7 +112,7 @@ class Objective:
         return jnp.asarray(dials.blend * loss + (1.0 - dials.blend) * smooth)
 
     def _violation(self, batch: Batch, scores: Scores, cost: float) -> Array:
-        """By how much a world with its cost is better than the truth, of each copy; exact on forests."""
+        """By how much a world with its cost is better than the truth, of each document; exact on forests."""
         looking = Inference("max-product", self.inference.n_rounds, self.inference.damping)
         raised = _with_cost(batch, scores, cost) if cost else scores
         rival = most_probable(looking.log_beliefs(batch, lax.stop_gradient(raised)))
@@ -119,8 +120,8 @@ class Objective:
         if batch.has_latent:
             held = _clamped(batch, scores)
             truth = most_probable(looking.log_beliefs(batch, lax.stop_gradient(held)))
-        gap = score_of(batch.wired, raised, rival) - score_of(batch.wired, scores, truth)
-        return jnp.maximum(gap, 0.0)
+        gap = _score(batch, raised, rival) - _score(batch, scores, truth)
+        return jnp.maximum(gap, 0.0)  # of each by itself: one that is beyond its margin does not make up for others
 
 
 def _cooled(scores: Scores, temperature: Any) -> Scores:
@@ -129,7 +130,7 @@ def _cooled(scores: Scores, temperature: Any) -> Scores:
 
 
 def _unlikeliness(inference: Inference, batch: Batch, scores: Scores, raised: Scores | None = None) -> Array:
-    """Minus the log likelihood of the truth (Eq. 3), of each copy, by Bethe's log Z; exact on forests.
+    """Minus the log likelihood of the truth (Eq. 3), of each document, by Bethe's log Z; exact on forests.
 
     With ``raised`` scores in the denominator it is softmax-margin.
     """
@@ -137,14 +138,18 @@ def _unlikeliness(inference: Inference, batch: Batch, scores: Scores, raised: Sc
     below = _log_partition(inference, batch, free)
     if batch.has_latent:
         return below - _log_partition(inference, batch, _clamped(batch, scores))
-    return below - score_of(batch.wired, scores, batch.truth)
+    return below - _score(batch, scores, jnp.asarray(batch.truth))
 
 
 def _log_partition(inference: Inference, batch: Batch, scores: Scores) -> Array:
     """Messages are held: where they have settled, log Z does not depend on them."""
     inference = replace(inference, kind="sum-product")
     messages = lax.stop_gradient(inference.messages(batch, lax.stop_gradient(scores)))
-    return log_partition(batch.wired, scores, messages)
+    return batch.by_document(*log_partition_terms(batch.wired, scores, messages))
+
+
+def _score(batch: Batch, scores: Scores, values: Array) -> Array:
+    return batch.by_document(*score_terms(batch.wired, scores, values))
 
 
 def _clamped(batch: Batch, scores: Scores) -> Scores:

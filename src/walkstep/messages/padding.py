@@ -78,7 +78,7 @@ def pad(batches: Sequence[Batch]) -> list[Batch]:
                 schedule=schedule,
                 truth=np.concatenate([np.asarray(batch.truth), added[:, None]]),
                 weight=_longer(batch.weight, size, 0.0),
-                document=_longer(batch.document, size, 0),
+                document=_longer(batch.document, size, n_documents),  # of none
                 n_documents=n_documents,
             )
         )

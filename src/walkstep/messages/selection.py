@@ -1,13 +1,15 @@
 """Some documents of a batch, as a batch of their own."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from walkstep.messages.batch import Batch
 from walkstep.messages.message_passing import Wiring
-from walkstep.messages.score_tables import Held, Products, Source, SparseProducts, Tables
+from walkstep.messages.score_tables import Held, Products, Share, Source, SparseProducts, Tables
 from walkstep.messages.tree_schedule import tree_schedule
 
 
@@ -21,36 +23,72 @@ def select(batch: Batch, documents: ArrayLike) -> Batch:
     documents : int array
         Their numbers. Of copies one may be named twice; of a union, where they are in rising order, not.
     """
-    wanted = np.asarray(documents, dtype=np.int64)
-    return _some_copies(batch, wanted) if batch.n_copies > 1 else _some_variables(batch, wanted)
+    return select_each(batch, [documents])[0]
 
 
-def _some_copies(batch: Batch, copies: NDArray[np.int64]) -> Batch:
-    def of(tables: Tables) -> Tables:
+def select_each(batch: Batch, parts: Sequence[ArrayLike]) -> list[Batch]:
+    """Several selections from one batch, which is sorted once for all of them.
+
+    Parameters
+    ----------
+    batch : Batch
+        Of NumPy arrays.
+    parts : sequence of int arrays
+        The documents of each, as `select` takes them.
+    """
+    wanted = [np.asarray(part, dtype=np.int64) for part in parts]
+    if batch.n_copies == 1:
+        return [_some_variables(batch, documents) for documents in wanted]
+    own, joint = ([_by_copy(tables) for tables in of] for of in (batch.tables.own, batch.tables.joint))
+    return [_some_copies(batch, own, joint, copies) for copies in wanted]
+
+
+class _ByCopy(NamedTuple):
+    """The entries of a share, those of each copy together."""
+
+    entry: NDArray[np.int64]
+    place: NDArray[np.int64]  # of each, in its copy
+    ptr: NDArray[np.int64]  # (n_copies + 1,)
+
+
+def _by_copy(tables: Tables) -> list[_ByCopy]:
+    """Of each share."""
+    found = []
+    for share in tables.shares:
+        place, copy = np.divmod(np.asarray(share.place), tables.n_copies)
+        entry = np.argsort(copy, kind="stable")
+        ptr = np.searchsorted(copy[entry], np.arange(tables.n_copies + 1))
+        found.append(_ByCopy(entry, place[entry], ptr))
+    return found
+
+
+def _some_copies(
+    batch: Batch, own: list[list[_ByCopy]], joint: list[list[_ByCopy]], copies: NDArray[np.int64]
+) -> Batch:
+    def of(tables: Tables, entries: list[_ByCopy]) -> Tables:
         if tables.n_copies == 1:
             return tables
-        shares = []
-        for share in tables.shares:
-            place, copy = np.divmod(np.asarray(share.place), tables.n_copies)
-            by_copy = np.argsort(copy, kind="stable")
-            ptr = np.searchsorted(copy[by_copy], np.arange(tables.n_copies + 1))
-            length = np.diff(ptr)[copies]
-            ends = np.cumsum(length)
-            entry = by_copy[np.repeat(ptr[copies] - ends + length, length) + np.arange(ends[-1])]
-            fresh = place[entry] * len(copies) + np.repeat(np.arange(len(copies)), length)
-            source, table = some_tables(share.source, np.asarray(share.table)[entry])
-            shares.append(replace(share, source=source, table=table, place=fresh))
+        shares = (_share_of_copies(*one, copies) for one in zip(tables.shares, entries, strict=True))
         return replace(tables, shares=tuple(shares), n_copies=len(copies))
 
     tables = replace(
         batch.tables,
-        own=tuple(map(of, batch.tables.own)),
-        joint=tuple(map(of, batch.tables.joint)),
+        own=tuple(map(of, batch.tables.own, own)),
+        joint=tuple(map(of, batch.tables.joint, joint)),
         n_copies=len(copies),
     )
     truth, weight = (np.asarray(part)[:, copies] for part in (batch.truth, batch.weight))
     document = np.broadcast_to(np.arange(len(copies), dtype=np.int32), truth.shape)
     return replace(batch, tables=tables, truth=truth, weight=weight, document=document, n_documents=len(copies))
+
+
+def _share_of_copies(share: Share, by_copy: _ByCopy, copies: NDArray[np.int64]) -> Share:
+    length = np.diff(by_copy.ptr)[copies]
+    ends = np.cumsum(length)
+    at = np.repeat(by_copy.ptr[copies] - ends + length, length) + np.arange(ends[-1])
+    fresh = by_copy.place[at] * len(copies) + np.repeat(np.arange(len(copies)), length)
+    source, table = some_tables(share.source, np.asarray(share.table)[by_copy.entry[at]])
+    return replace(share, source=source, table=table, place=fresh)
 
 
 def _some_variables(batch: Batch, documents: NDArray[np.int64]) -> Batch:

@@ -144,17 +144,17 @@ def _trained_and_tested(train: Sequences, test: Sequences, seed: int, quick: boo
     yield from _chains(train, test, features, seed, quick, say)
     grounding = Grounding(skip_chain(features), min_count=_MIN_COUNT)
     domain = Domain("tag", ("O", *FIELD_TAGS))
-    graph, _ = grounding.fit_ground(train, domain)
+    grounding.fit_ground(train, domain)
     decoder = TagDecoder(grounding, list(domain.values), None)
     batch = tag_batch(decoder, train, domain.encode(train.tags or []))
     beliefs = {kind: TagBeliefs(decoder, test, Inference(kind, _N_ROUNDS, is_wide=True)) for kind in INFERENCES}
-    start = _made_quick(_LIKELIHOOD, quick).learn(batch, graph.n_weights).weights
+    start = _made_quick(_LIKELIHOOD, quick).learn(batch).weights
     say("skip-chain by likelihood")
     for name, settings in _TRAININGS.items():
         weights = start
         if settings is not None:
             learner = replace(settings, loss=tag_loss("f1", decoder.classes, "raw"), random_state=seed)
-            weights = _made_quick(learner, quick).learn(batch, graph.n_weights, start=start).weights
+            weights = _made_quick(learner, quick).learn(batch, start=start).weights
         for kind in INFERENCES:
             found = _field_counts(test, [decoder.classes[k] for k in beliefs[kind].best(weights).tolist()])
             say(f"{_name(name, kind)}: F {f1_of_counts(_token_counts(found).sum(axis=0)):.4f}")
@@ -168,7 +168,7 @@ def _chains(train: Sequences, test: Sequences, features: list[str], seed: int, q
     decoder = TagDecoder(tagger.grounding_, tagger.classes_, None)
     batch = tag_batch(decoder, train, Domain("tag", tuple(tagger.classes_)).encode(train.tags or []))
     learner = replace(_RISK, loss=tag_loss("f1", tagger.classes_, "raw"), random_state=seed)
-    risky = _made_quick(learner, quick).learn(batch, len(tagger.weights_), start=tagger.weights_).weights
+    risky = _made_quick(learner, quick).learn(batch, start=tagger.weights_).weights
     beliefs = TagBeliefs(decoder, test, learner.test_inference())
     for name, weights in zip(_CHAIN, (tagger.weights_, risky), strict=True):
         found = _field_counts(test, [tagger.classes_[k] for k in beliefs.best(weights).tolist()])

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from walkstep.learning.lbfgs import lbfgs
+from walkstep.lbfgs import lbfgs
 
 EXAMPLES = settings(max_examples=15, deadline=None)
 
