@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING
 from walkstep.first_use import first_use
 from walkstep.inference.annealing import BestWorld, Outcome, anneal, constant, geometric, linear
 from walkstep.inference.base import Sampler, Samples, run, run_chains
+from walkstep.inference.cross_entropy import CrossEntropy, CrossEntropyInfo, Ending, cross_entropy
 from walkstep.inference.diagnostics import effective_sample_size, monte_carlo_error, split_r_hat
 from walkstep.inference.exact import Exact, enumerate_worlds
+from walkstep.inference.families import Bernoulli, Categorical, Family, Gaussian, LogDensity
 from walkstep.inference.forest import Constraints, Forest, forest
 from walkstep.inference.gibbs import GibbsInfo, GibbsState, gibbs
 from walkstep.inference.hill_climbing import hill_climbing
@@ -23,15 +25,23 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Beliefs",
+    "Bernoulli",
     "Best",
     "BestWorld",
+    "Categorical",
     "Constraints",
+    "CrossEntropy",
+    "CrossEntropyInfo",
+    "Ending",
     "Exact",
+    "Family",
     "Forest",
     "Found",
+    "Gaussian",
     "GibbsInfo",
     "GibbsState",
     "KBest",
+    "LogDensity",
     "Marginals",
     "MetropolisInfo",
     "MetropolisState",
@@ -45,6 +55,7 @@ __all__ = [
     "belief_propagation",
     "coarse_to_fine",
     "constant",
+    "cross_entropy",
     "effective_sample_size",
     "enumerate_worlds",
     "forest",
