@@ -7,8 +7,9 @@ import pytest
 
 from walkstep.data.catalogue import DataNotFound
 from walkstep.data.mentions import MentionDocuments
+from walkstep.data.passages import cut_passages
 from walkstep.reproduce import samplerank_table1
-from walkstep.reproduce.samplerank_table1 import SETTINGS, cut
+from walkstep.reproduce.samplerank_table1 import SETTINGS
 
 pytestmark = pytest.mark.xdist_group("partition")
 
@@ -84,16 +85,16 @@ def test_documents_are_cut_at_sentence_ends_into_passages_of_about_one_size():
             for d, sentences in enumerate(tales(3, n_sentences=10))
         ]
     )
-    passages, source = cut(documents, 8)
+    passages, source = cut_passages(documents, 8)
     assert source.tolist() == [0, 0, 1, 1, 2, 2]
     assert np.diff(passages.document_ptr).tolist() == [10] * 6
     assert passages.text == documents.text
     assert passages.sentence.tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4] * 6
     assert passages.names == [f"tale {d}" for d in source]
-    first, its_source = cut(documents, 8, 1)
+    first, its_source = cut_passages(documents, 8, 1)
     assert its_source.tolist() == [0, 1, 2]
     assert first.text == [documents.text[20 * d + m] for d in range(3) for m in range(10)]
-    whole, _ = cut(documents, 1000)
+    whole, _ = cut_passages(documents, 1000)
     np.testing.assert_array_equal(whole.document_ptr, documents.document_ptr)
 
 

@@ -89,7 +89,7 @@ def star(n_factors=7, seed=0):
     return graph, rng.normal(size=graph.n_weights)
 
 
-MOVES = ("labels", "one mention", "merge")
+MOVES = ("labels", "one mention", "merge", "exchange")
 
 
 @cache
@@ -100,8 +100,8 @@ def priced(name):
         return label_world(graph, values=[0, 0]), Flip(0, 1), weights
     values = [0, 0, 0, 0, 1, 1, 1, 2, 2]
     world = partition_world(toy().model, toy().comparisons, n_mentions=N, assignment=values)
-    movers = 1 if name == "one mention" else [0, 1, 2, 3]
-    return world, transfer(world, movers, int(world.clusters.cluster_of[5])), toy().weights
+    movers, back = {"one mention": (1, None), "merge": ([0, 1, 2, 3], None), "exchange": ([1, 3], 4)}[name]
+    return world, transfer(world, movers, int(world.clusters.cluster_of[5]), back), toy().weights
 
 
 def drawn(world, move, weights, n_draws, **settings):
@@ -137,11 +137,12 @@ def test_a_share_of_the_factors_is_drawn_without_replacement_and_without_bias(na
     assert out.var() == pytest.approx(spread, rel=0.15)
 
 
+@pytest.mark.parametrize(("name", "n_left"), [("one mention", 3), ("exchange", 2 * 2 + 1 * 2)])
 @pytest.mark.parametrize("share", [0.01, 0.3, 0.6])
-def test_either_side_of_a_move_is_drawn_from_in_proportion_and_without_bias(share):
-    world, move, weights = priced("one mention")
+def test_either_side_of_a_move_is_drawn_from_in_proportion_and_without_bias(share, name, n_left):
+    world, move, weights = priced(name)
     out, sizes, orders, scores, exact, transition = drawn(world, move, weights, 4000, share=share)
-    n, n_left = len(scores), 3  # mention 1 leaves three others behind
+    n = len(scores)
     size = max(2, int(share * n))
     assert set(sizes.tolist()) == {size}
     assert transition.examined[0] == sizes.sum()
@@ -198,7 +199,7 @@ def test_a_screened_move_is_turned_down_by_one_factor_of_where_it_goes(temperatu
     assert abs(is_down.mean() - down) < 5 * np.sqrt(down * (1 - down) / n_draws)
 
 
-@pytest.mark.parametrize("name", ["one mention", "merge"])
+@pytest.mark.parametrize("name", ["one mention", "merge", "exchange"])
 def test_what_passes_the_screen_is_priced_by_all_factors_where_all_are_asked_for(name):
     world, move, weights = priced(name)
     out, _, _, scores, exact, transition = drawn(world, move, weights, 400, share=1.0, temperature=2.0, screen=True)
@@ -493,3 +494,4 @@ def test_room_is_made_for_the_largest_move_of_a_partition():
     assert most(proposer=block_guided(blocks, max_pairs=20)) == 20
     assert most(proposer=block_guided(blocks, max_pairs=5)) == N
     assert most(constraints=link_constraints(N, together=[[0, 1], [1, 2]])) == 3 * N
+    assert most(proposer=block_guided(blocks, max_pairs=5, share_swap=0.5)) == 2 * N

@@ -84,6 +84,22 @@ def test_every_learner_walks_and_changes_its_weights(learner, document_ptr):
         assert groups_of(trainer._shards[0].goal.values) == groups_of(TRUTH)
 
 
+@pytest.mark.parametrize("learner", ["samplerank", "samplerank-svm", "cd-3"])
+def test_learners_keep_count_of_exchanges(learner):
+    jumps = block_guided(blocks_of(N, [range(N)]), share_merge=0.1, share_swap=0.4, share_several=0.4)
+    world = world_of(proposer=jumps, signal=b_cubed(TRUTH))
+    trainer = Trainer(world, learner=learner, rule=rule_of(learner), sampler="metropolis", n_sweeps=20, rng=0)
+    for _ in range(3):
+        tally = trainer.epoch().tally
+    assert tally.violated > 0
+    walked = trainer._shards[0].world
+    assert_counted(walked, toy_of())
+    assert walked.signal.counts[2] == N
+    if trainer.learner.restart:
+        assert groups_of(walked.values) == groups_of(TRUTH)
+        assert walked.n_journal[0] == 0
+
+
 def test_going_home_remembers_large_moves_over_many_steps():
     toy, truth = toy_of((Affinity(),)), np.arange(N) // 6
     weights = np.zeros(toy.model.n_weights)

@@ -22,6 +22,8 @@ PROPOSERS = {
     "block": block_guided(BLOCKS, share_merge=0.0),
     "merge": block_guided(BLOCKS, share_merge=1.0),
     "mixed": block_guided(BLOCKS, share_merge=0.3, share_uniform=0.3),
+    "swap": block_guided(BLOCKS, share_merge=0.1, share_swap=0.6),
+    "several": block_guided(BLOCKS, share_merge=0.1, share_several=0.6),
 }
 
 

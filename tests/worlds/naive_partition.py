@@ -176,12 +176,15 @@ def proposals(toy, values, proposer, groups, atom_of=None, guide=None):
     n = len(values)
     atom_of = list(range(n)) if atom_of is None else list(atom_of)
     found = []
-    shares = (proposer.share_uniform, proposer.share_merge, 1.0 - proposer.share_uniform - proposer.share_merge)
+    shares = [proposer.share_uniform, proposer.share_merge, proposer.share_swap, proposer.share_several]
+    shares.append(1.0 - sum(shares))
     for m in range(n):
         for (after, chance, log_ratio), share in [
             *((way, shares[0]) for way in _uniform_ways(values, m, atom_of)),
             *((way, shares[1]) for way in _merge_ways(toy, values, m, groups, atom_of, guide, proposer.max_pairs)),
-            *((way, shares[2]) for way in _block_ways(values, m, groups, atom_of)),
+            *((way, shares[2]) for way in _swap_ways(values, m, groups, atom_of)),
+            *((way, shares[3]) for way in _several_ways(toy, values, m, groups, atom_of, guide, proposer.max_pairs)),
+            *((way, shares[4]) for way in _block_ways(values, m, groups, atom_of)),
         ]:
             if share * chance > 0.0:
                 found.append((after, share * chance / n, log_ratio))
@@ -203,6 +206,15 @@ def _moved(values, movers, to):
     else:
         target |= movers
     return _named([members for members in sets if members])
+
+
+def exchanged(values, movers, back):
+    """The partition after some mentions of one cluster and some of another have changed places."""
+    movers, back = set(movers), set(back)
+    sets = [set(members) for members in groups_of(values)]
+    one, two = ({m for members in sets if members & part for m in members} for part in (movers, back))
+    others = [members for members in sets if not members & (movers | back)]
+    return _named([members for members in (*others, one - movers | back, two - back | movers) if members])
 
 
 def _atom(m, atom_of):
@@ -277,3 +289,49 @@ def _merge_ways(toy, values, one, groups, atom_of, guide, max_pairs):
             for side, p in _split_ways(toy, first, one, two, atom_of, guide):
                 if len(side) * (len(first) - len(side)) <= max_pairs:
                     yield _moved(values, side, None), chance * p, -np.log(p)
+
+
+def _swaps(values, m, groups, atom_of):
+    """Where a mention may lead that takes the place of a member of a mate's cluster, with probabilities added up."""
+    found = {}
+    for mate, chance in _mates(m, groups).items():
+        if values[mate] == values[m]:
+            continue
+        members = [i for i, v in enumerate(values) if v == values[mate]]
+        for other in members:
+            after = exchanged(values, _atom(m, atom_of), _atom(other, atom_of))
+            if after != tuple(values):
+                found[after] = found.get(after, 0.0) + chance / len(members)
+    return found
+
+
+def _swap_ways(values, m, groups, atom_of):
+    for after, there in _swaps(values, m, groups, atom_of).items():
+        back = _swaps(after, m, groups, atom_of).get(tuple(values), 0.0)
+        if back > 0.0:
+            yield after, there, np.log(back / there)
+
+
+def _groups_that_go(toy, values, m, mates, atom_of, guide):
+    """All ways from the cluster of one of two mates to that of the other, as {partition: (probability, pairs)}."""
+    first, second = sorted(mates, key=lambda mate: values[mate] != values[m])
+    own, other = ({i for i, v in enumerate(values) if v == values[mate]} for mate in (first, second))
+    if m not in own or m in other or {first, second} & _atom(m, atom_of):
+        return {}
+    # A split between the mates in which those of the second one's cluster do not take part.
+    undecided = (own - _atom(m, atom_of)) | _atom(second, atom_of)
+    ways = {}
+    for side, p in _split_ways(toy, undecided, second, first, atom_of, guide):
+        going = (side - other) | _atom(m, atom_of)
+        ways[_moved(values, going, second)] = p, len(going) * (len(own) - len(going) + len(other))
+    return ways
+
+
+def _several_ways(toy, values, m, groups, atom_of, guide, max_pairs):
+    chances = _mates(m, groups)
+    for one in chances:
+        for two in chances:
+            for after, (p, n_pairs) in _groups_that_go(toy, values, m, (one, two), atom_of, guide).items():
+                if n_pairs <= max_pairs:
+                    back = _groups_that_go(toy, after, m, (one, two), atom_of, guide)[tuple(values)][0]
+                    yield after, chances[one] * chances[two] * p, np.log(back / p)

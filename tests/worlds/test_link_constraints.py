@@ -24,6 +24,8 @@ PROPOSERS = {
     "uniform": uniform_mention(),
     "block": block_guided(BLOCKS, share_merge=0.0),
     "merge": block_guided(BLOCKS, share_merge=0.7),
+    "swap": block_guided(BLOCKS, share_merge=0.1, share_swap=0.7),
+    "several": block_guided(BLOCKS, share_merge=0.1, share_several=0.7),
 }
 
 

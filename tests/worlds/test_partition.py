@@ -28,7 +28,19 @@ from worlds.naive_partition import ALL_TEMPLATES, Toy, blocks_of, groups_of, par
 
 pytestmark = pytest.mark.xdist_group("partition")
 
-GROUPS = {4: [[0, 1, 2], [1, 2, 3], [0, 3]], 8: [[0, 1, 2, 3], [2, 3, 4, 5, 6], [5, 7], [0, 6, 7]]}
+GROUPS = {
+    4: [[0, 1, 2], [1, 2, 3], [0, 3]],
+    5: [[0, 1, 2], [1, 2, 3, 4], [0, 4]],
+    8: [[0, 1, 2, 3], [2, 3, 4, 5, 6], [5, 7], [0, 6, 7]],
+}
+SHARES = {
+    "block": {"share_merge": 0.0},
+    "merge": {"share_merge": 1.0},
+    "mixed": {"share_merge": 0.4, "share_uniform": 0.3},
+    "swap": {"share_merge": 0.0, "share_swap": 1.0},
+    "several": {"share_merge": 0.0, "share_several": 1.0},
+    "every": {"share_merge": 0.2, "share_uniform": 0.2, "share_swap": 0.2, "share_several": 0.2},
+}
 
 
 @cache
@@ -39,8 +51,7 @@ def toy_of(n, templates=ALL_TEMPLATES, seed=0):
 def proposer_of(kind, n, **settings):
     if kind == "uniform":
         return uniform_mention()
-    shares = {"block": (0.0, 0.0), "merge": (1.0, 0.0), "mixed": (0.4, 0.3)}[kind]
-    return block_guided(blocks_of(n, GROUPS[n]), share_merge=shares[0], share_uniform=shares[1], **settings)
+    return block_guided(blocks_of(n, GROUPS[n]), **SHARES[kind], **settings)
 
 
 def world_of(toy, **settings):
@@ -94,7 +105,7 @@ def counts_of(world):
     return by_members, world.holders.tolist()
 
 
-@pytest.mark.parametrize("kind", ["uniform", "mixed"])
+@pytest.mark.parametrize("kind", ["uniform", "mixed", "every"])
 def test_what_a_walk_counts_is_what_is_counted_from_nothing(kind):
     toy = toy_of(8)
     sampler = metropolis(world_of(toy, proposer=proposer_of(kind, 8)), 0.2 * toy.weights, n_moves=50)
@@ -145,7 +156,7 @@ def test_at_the_truth_unknown_mentions_are_alone():
 # --- moves
 
 
-@pytest.mark.parametrize("kind", ["uniform", "block", "mixed"])
+@pytest.mark.parametrize("kind", ["uniform", "block", "mixed", "swap", "several"])
 @pytest.mark.parametrize(
     "held",
     [
@@ -162,6 +173,7 @@ def test_verbs_say_what_moves_do(kind, held):
     world = world_of(
         toy,
         truth=[0, 0, 1, 1, 1, 2, -1, 3],
+        assignment=[0, 1, 0, 1, 1, 0, 0, 2] if kind in ("swap", "several") else None,  # no one alone exchanges
         proposer=proposer_of(kind, 8),
         constraints=link_constraints(8, **held),
         signal=pair_f1(),
@@ -171,7 +183,7 @@ def test_verbs_say_what_moves_do(kind, held):
     )
 
 
-@pytest.mark.parametrize("kind", ["block", "merge"])
+@pytest.mark.parametrize("kind", ["block", "merge", "swap"])
 def test_ways_there_and_back_balance(kind):
     # Not for moves to any entity: which one a random number means depends on the order that slots have come to.
     toy = toy_of(4)
@@ -208,8 +220,11 @@ def draw_proposals(world, rng, after, ratios):
         move, ratio = propose(here, rng)
         held = here.clusters
         for m in range(after.shape[1]):
-            is_moved = held.cluster_of[m] == move.source and held.position[m] >= held.size[move.source] - move.n
-            after[i, m] = move.target if is_moved and move.n > 0 else held.cluster_of[m]
+            after[i, m] = held.cluster_of[m]
+            if held.cluster_of[m] == move.source and held.position[m] >= held.size[move.source] - move.n:
+                after[i, m] = move.target
+            elif held.cluster_of[m] == move.target and held.position[m] >= held.size[move.target] - move.n_back:
+                after[i, m] = move.source
         ratios[i] = ratio
 
 
@@ -239,26 +254,36 @@ KERNELS = {
     "uniform with an atom": ("uniform", {}, [[0, 3]]),
     "block with an atom": ("block", {}, [[0, 3]]),
     "merge with an atom": ("merge", {}, [[1, 2]]),
+    "swap": ("swap", {}, None),
+    "swap with an atom": ("swap", {}, [[0, 3]]),
+    "several": ("several", {}, None),
+    "guided several": ("several", {"guide": True}, None),
+    "several of a few": ("several", {"max_pairs": 4}, None),
+    "even several with an atom": ("several", {"even_splits": True}, [[1, 2]]),
+    "several with an atom": ("several", {}, [[0, 3]]),
+    "every": ("every", {}, None),
+    "every with an atom": ("every", {}, [[1, 2]]),
 }
+IN_PARTS = ("small merges", "swap", "several")  # walks of these alone do not come from any partition to any other
 
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_proposers_keep_detailed_balance_over_all_partitions(name):
     """The matrix is exact, from the twin; what is compiled draws the same moves, with the same ratios."""
     kind, settings, together = KERNELS[name]
-    toy, n_draws = toy_of(4), 5000
+    toy, n_draws = toy_of(5), 5000
     guide = 0.5 * toy.weights if settings.get("guide") else None
-    proposer = proposer_of(kind, 4, **({"guide": guide} if guide is not None else settings))
+    proposer = proposer_of(kind, 5, **({"guide": guide} if guide is not None else settings))
     pull = 0.0 * toy.weights if proposer.is_even else guide  # no pull to either side is a coin
-    held = link_constraints(4, together=together)
+    held = link_constraints(5, together=together)
     atom_of = None if together is None else held.atom_of.tolist()
-    states = [y for y in partitions(4) if together is None or all(y[i] == y[j] for i, j in together)]
+    states = [y for y in partitions(5) if together is None or all(y[i] == y[j] for i, j in together)]
     score = np.array([0.3 * toy.score(y) for y in states])
     matrix = np.zeros((len(states), len(states)))
     rng = stream(5)
     for s, y in enumerate(states):
         expected = {}
-        for after, chance, ratio in proposals(toy, y, proposer, GROUPS[4], atom_of, pull):
+        for after, chance, ratio in proposals(toy, y, proposer, GROUPS[5], atom_of, pull):
             t = states.index(after)
             matrix[s, t] += chance * min(1.0, np.exp(score[t] - score[s] + ratio))
             key = after, round(float(ratio), 6)
@@ -272,7 +297,7 @@ def test_proposers_keep_detailed_balance_over_all_partitions(name):
     flow = (target / target.sum())[:, None] * matrix
     np.testing.assert_allclose(flow, flow.T, atol=1e-12)
     reached = np.linalg.matrix_power(matrix + np.eye(len(states)), len(states)) > 0
-    assert reached.all() or name == "small merges"
+    assert reached.all() or any(part in name for part in IN_PARTS)
 
 
 def test_focus_moves_only_its_mentions():
@@ -294,13 +319,17 @@ def test_transfers_are_made_by_hand():
     toy = toy_of(8)
     world = world_of(toy, assignment=[0, 0, 0, 1, 1, 2, 2, 2], document_ptr=[0, 5, 8])
     move = transfer(world, [0, 2], int(world.clusters.cluster_of[3]))
-    assert (move.source, move.target, move.n) == (0, 3, 2)
+    assert move == (0, 3, 2, 0)
     assert set(world.clusters.position[[0, 2]].tolist()) == {1, 2}
+    assert transfer(world, [0, 2], 3, back=4) == (0, 3, 2, 1)
+    assert world.clusters.position[4] == 1
     out = transfer(world, 6)
     assert world.clusters.size[out.target] == 0
     assert 5 <= out.target < 8
     with pytest.raises(ValueError, match=r"mentions \[0, 3\] are not all in one cluster"):
         transfer(world, [0, 3])
+    with pytest.raises(ValueError, match=r"mentions \[1\] are not in slot 3, so they cannot come back from there"):
+        transfer(world, [0, 2], 3, back=1)
 
 
 def test_a_copy_of_a_world_walks_alone():
@@ -352,8 +381,14 @@ def test_mates_are_drawn_among_fewer_the_more_small_blocks_count():
 
 
 def test_shares_of_moves_are_checked():
-    with pytest.raises(ValueError, match=r"shares are 0.7 and 0.5; give two from 0 to 1"):
-        block_guided(blocks_of(4, GROUPS[4]), share_merge=0.7, share_uniform=0.5)
+    blocks = blocks_of(4, GROUPS[4])
+    with pytest.raises(ValueError, match=r"shares are share_merge=0.7, share_uniform=0.5, .*; give each from 0 to 1"):
+        block_guided(blocks, share_merge=0.7, share_uniform=0.5)
+    for name in ("share_merge", "share_uniform", "share_swap", "share_several"):
+        for share in (-0.1, np.nan, 1.1):
+            with pytest.raises(ValueError, match=f"{name}={share}.* at most 1 together"):
+                block_guided(blocks, **{name: share})
+    block_guided(blocks, share_merge=0.1, share_uniform=0.2, share_swap=0.3, share_several=0.4)
 
 
 @pytest.mark.parametrize(

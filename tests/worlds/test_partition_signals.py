@@ -91,7 +91,7 @@ SIGNALS = {
 @pytest.mark.parametrize("name", SIGNALS)
 @given(data=st.data())
 def test_gains_are_differences_of_the_whole_metric(name, data):
-    """Along a walk in one document: transfers of one or several mentions, some of unknown truth."""
+    """Along a walk in one document: one or several mentions go, some may come back, some are of unknown truth."""
     make_signal, naive = SIGNALS[name]
     document = data.draw(st.integers(0, 1))
     first, last = PTR[document], PTR[document + 1]
@@ -109,7 +109,10 @@ def test_gains_are_differences_of_the_whole_metric(name, data):
         if not targets:
             continue
         before = naive(world.values, truth, first, last)
-        move = transfer(world, movers, data.draw(st.sampled_from(targets)))
+        target = data.draw(st.sampled_from(targets))
+        there = np.flatnonzero(world.clusters.cluster_of == (-1 if target is None else target)).tolist()
+        back = data.draw(st.lists(st.sampled_from(there), unique=True)) if there else []
+        move = transfer(world, movers, target, back or None)
         gained = gain_of(world, move)
         make(world, move)
         assert gained == pytest.approx(naive(world.values, truth, first, last) - before, abs=1e-12)

@@ -23,6 +23,7 @@ from walkstep.inference.transitions import TRANSITIONS, accepts
 from walkstep.worlds.base import delta, difference, factor, factor_score, forbids, n_factors, n_leaving, propose
 from walkstep.worlds.labels import LabelWorld
 from walkstep.worlds.partition import PartitionWorld
+from walkstep.worlds.partition_proposers import TransferProposer
 from walkstep.worlds.proposers import max_sites
 from walkstep.worlds.randomness import below
 
@@ -104,7 +105,9 @@ def max_factors(world: Any) -> int:
     if isinstance(world, LabelWorld):
         return int(np.diff(world.graph.variable_ptr).max(initial=1)) * max_sites(world.proposer)
     if isinstance(world, PartitionWorld):
-        largest = max(world.proposer.max_pairs, _largest_atom(world) * len(world.truth))
+        swaps = isinstance(world.proposer, TransferProposer) and world.proposer.share_swap > 0.0
+        n_moved = _largest_atom(world) * (2 if swaps else 1)
+        largest = max(world.proposer.max_pairs, n_moved * len(world.truth))
         return largest + 2 * len(world.model.kind) + len(world.model.spread_column)
     raise ValueError(f"how many factors a move of {type(world).__name__} touches is not known; pass max_factors=")
 

@@ -13,7 +13,7 @@ from walkstep.inference.metropolis import MetropolisInfo, metropolis
 from walkstep.worlds.link_constraints import LinkConstraints
 from walkstep.worlds.pair_levels import PairLevels
 from walkstep.worlds.partition import PartitionWorld, partition_score
-from walkstep.worlds.partition_proposers import n_drawn_from
+from walkstep.worlds.partition_proposers import TransferProposer, n_drawn_from
 from walkstep.worlds.randomness import Seed, stream
 
 MOVES_PER_MENTION = 60
@@ -102,8 +102,9 @@ def partition_sampler(
 
 def default_moves(world: PartitionWorld) -> int:
     """How many moves a search makes unless told: more for more mentions, and for more mates in their blocks."""
-    n_mentions = len(world.proposer.focus) or len(world.truth)
-    return int(n_mentions * (MOVES_PER_MENTION + MOVES_PER_MATE * n_drawn_from(world.proposer, len(world.truth))))
+    proposer = world.proposer
+    n_others = n_drawn_from(proposer, len(world.truth)) if isinstance(proposer, TransferProposer) else 0.0
+    return int((len(proposer.focus) or len(world.truth)) * (MOVES_PER_MENTION + MOVES_PER_MATE * n_others))
 
 
 def focus_on(world: PartitionWorld, mentions: ArrayLike) -> PartitionWorld:

@@ -19,6 +19,8 @@ REPRODUCTIONS = {
     "erma-table1-convote": "Votes of the debates of ConVote by minimum risk (ERMA paper, Table 1)",
     "erma-table1-multilabel": "Label sets of Reuters, Scene and Yeast by minimum risk (ERMA paper, Table 1)",
     "erma-table1-seminars": "Fields of seminar announcements by minimum risk (ERMA paper, Table 1)",
+    "cem-table1": "Jumps that learned splits and merges save (adaptive proposals paper, Table 1)",
+    "cem-experiment2": "How often a learned proposer picks the wrong cluster (adaptive proposals paper, section 5)",
     "srlearn-bound": "Errors of SR-Learn on separable data stay below R^2 / delta^2 (Theorem 1)",
 }
 

@@ -9,17 +9,14 @@ import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from walkstep.apps.coreference_resolver import default_templates
-from walkstep.data.catalogue import find
 from walkstep.data.mentions import MentionDocuments
-from walkstep.data.readers.conll2012 import read_conll2012
-from walkstep.data.readers.litbank import read_litbank
+from walkstep.data.passages import cut_passages
 from walkstep.evaluation.clusters import b_cubed
 from walkstep.evaluation.significance import permutation_test
 from walkstep.features.mention_features import EncodedMentions, MentionFeatures
@@ -27,6 +24,7 @@ from walkstep.inference.metropolis import metropolis
 from walkstep.learning.steps import step_rule
 from walkstep.learning.train import Trainer
 from walkstep.model.partition_templates import ground_partition
+from walkstep.reproduce.coreference_sets import read_books, read_gum
 from walkstep.worlds.partition import partition_world
 from walkstep.worlds.partition_signals import b_cubed as cubed_signal
 from walkstep.worlds.partition_signals import pair_accuracy
@@ -132,9 +130,9 @@ def run(seed: int, quick: bool = False, progress: Callable[[str], None] | None =
     f1: dict[str, dict[str, NDArray[np.float64]]] = {method: {} for method in SETTINGS}
     cost: dict[str, list[Trial]] = {method: [] for method in SETTINGS}
     document: dict[str, NDArray[np.int64]] = {}
-    for corpus, read in (("GUM", _read_gum), ("LitBank", _read_litbank)):
+    for corpus, read in (("GUM", read_gum), ("LitBank", read_books)):
         whole = read()
-        passages, document[corpus] = cut(whole.head(6) if quick else whole, N_MENTIONS, MOST_PASSAGES)
+        passages, document[corpus] = cut_passages(whole.head(6) if quick else whole, N_MENTIONS, MOST_PASSAGES)
         fold = np.random.default_rng(seed).permutation(document[corpus][-1] + 1)[document[corpus]] % N_FOLDS
         n_steps = (1600, 1000) if quick else (TRAIN_STEPS, TEST_STEPS)
 
@@ -239,45 +237,6 @@ def _best(
     return state.values
 
 
-def cut(
-    documents: MentionDocuments, n_mentions: int, most: int | None = None
-) -> tuple[MentionDocuments, NDArray[np.int64]]:
-    """Documents cut at sentence ends into passages of about so many mentions, and the document of each.
-
-    Parameters
-    ----------
-    documents : MentionDocuments
-    n_mentions : int
-    most : int, optional
-        Passages kept of one document, from its beginning.
-    """
-    bounds, names, parts, genres, source = [], [], [], [], []
-    of_mention = documents.sentence + documents.document_sentence_ptr[documents.document_of_mention]
-    before = np.searchsorted(of_mention, np.arange(documents.n_sentences + 1))  # mentions before each sentence
-    for d in range(len(documents)):
-        first, last = documents.document_sentence_ptr[d : d + 2]
-        n_passages = max(1, round(int(before[last] - before[first]) / n_mentions))
-        goals = np.linspace(before[first], before[last], n_passages + 1)[:-1]
-        begins = np.unique([first + np.abs(before[first:last] - goal).argmin() for goal in goals])
-        bounds += begins.tolist()
-        names += [documents.names[d]] * len(begins)
-        parts += range(len(begins))
-        genres += [documents.genres[d]] * len(begins)
-        source += [d] * len(begins)
-    sentence_ptr = np.array([*bounds, documents.n_sentences], np.int64)
-    passages = replace(
-        documents,
-        document_sentence_ptr=sentence_ptr,
-        document_ptr=before[sentence_ptr].astype(np.int64),
-        names=names,
-        parts=parts,
-        genres=genres,
-        sentence=of_mention - np.repeat(sentence_ptr[:-1], np.diff(before[sentence_ptr])),
-    )
-    kept = np.flatnonzero([most is None or part < most for part in parts])
-    return passages.select(kept), np.array(source, np.int64)[kept]
-
-
 def _rows(f1: dict[str, dict[str, NDArray[np.float64]]], cost: dict[str, list[Trial]]) -> list[dict[str, Any]]:
     """Mean F1 by corpus and over both, seconds and active features of each learner."""
     rows: list[dict[str, Any]] = []
@@ -316,11 +275,3 @@ def _sums(f1: NDArray[np.float64], document: NDArray[np.int64]) -> NDArray[np.fl
 
 def _mean(totals: NDArray) -> float:
     return float(totals[0] / totals[1])
-
-
-def _read_gum() -> MentionDocuments:
-    return read_conll2012(find("gum_coref") / "gum.train.conll.gz", layer="gum")
-
-
-def _read_litbank() -> MentionDocuments:
-    return read_litbank(find("litbank") / "litbank.train.jsonl.gz")

@@ -4,6 +4,7 @@ from walkstep.worlds.base import VERBS, register, verbs_of
 from walkstep.worlds.labels import LabelWorld, conditional, goal_of, label_world
 from walkstep.worlds.link_constraints import LinkConstraints, link_constraints
 from walkstep.worlds.moves import Flip, Relabel
+from walkstep.worlds.own_jumps import as_jump, members_of
 from walkstep.worlds.partition import PartitionWorld, partition_world
 from walkstep.worlds.partition_proposers import block_guided, uniform_mention
 from walkstep.worlds.proposers import UniformFlip, as_proposer
@@ -23,6 +24,7 @@ __all__ = [
     "UniformFlip",
     "add",
     "as_generator",
+    "as_jump",
     "as_metric",
     "as_proposer",
     "as_signal",
@@ -32,6 +34,7 @@ __all__ = [
     "goal_of",
     "label_world",
     "link_constraints",
+    "members_of",
     "partition_world",
     "register",
     "span_f1",

@@ -17,6 +17,10 @@ from walkstep.model.partition_templates import (
     PartitionModel,
 )
 from walkstep.worlds.clusters import member
+from walkstep.worlds.transfers import mover, n_staying
+
+# Where a value was seen: among those who stay in the source, who stay in the target, who come back; or all is said.
+_REST, _OTHER, _COMES, _DONE = 1, 2, 4, 8
 
 
 def n_statistics(model: PartitionModel) -> int:
@@ -103,41 +107,57 @@ def cluster_statistics(world, n, counts, distinct, present, first_template, last
     return size
 
 
+@compiled(inline=True)
+def new_turn(world):
+    """A number above all marks, and whose lowest bits are free."""
+    base = world.clock[2]
+    world.clock[2] = base + _DONE
+    return base
+
+
+@compiled(inline=True)
+def _see(world, at, bit, base):
+    """Note where a value was seen, one bit for each place."""
+    world.mark[at] = (world.mark[at] if world.mark[at] > base else base) | bit
+
+
 @compiled(part=True, allocates=False)
 def value_changes(world, move, f, is_made):
-    """How a transfer changes where the values of column ``f`` lie.
+    """How a move changes where the values of column ``f`` lie.
 
-    Returns how many values leave the source for good, how many are new to the target, and how many more lie in
-    several clusters; where the transfer ``is_made``, that is written down.
+    Returns how many more values lie in the source, in the target, and in several clusters; where the move
+    ``is_made``, that is written down.
     """
     clusters, columns = world.clusters, world.model.columns
-    rest = clusters.size[move.source] - move.n
-    base = world.clock[2]
-    world.clock[2] = base + 4
+    rest, n_other = n_staying(world, move)
+    base = new_turn(world)
     first = world.holders_ptr[f]
     for k in range(rest):
         v = columns[f, member(clusters, move.source, k)]
         if v >= 0:
-            world.mark[first + v] = base + 1
+            _see(world, first + v, _REST, base)
     for k in range(clusters.size[move.target]):
         v = columns[f, member(clusters, move.target, k)]
         if v >= 0:
-            at = first + v
-            world.mark[at] = base + 3 if world.mark[at] == base + 1 or world.mark[at] == base + 3 else base + 2
-    n_left = n_new = n_split = 0
-    for k in range(rest, rest + move.n):
-        v = columns[f, member(clusters, move.source, k)]
-        if v < 0 or world.mark[first + v] == base + 4:
+            _see(world, first + v, _OTHER if k < n_other else _COMES, base)
+    more_in_source = more_in_target = n_split = 0
+    for k in range(move.n + move.n_back):
+        v = columns[f, mover(world, move, k)[0]]
+        at = first + v
+        if v < 0 or world.mark[at] == base + _DONE:
             continue
-        seen = world.mark[first + v] - base  # 1: among those who stay, 2: in the target, 3: both, else neither
-        world.mark[first + v] = base + 4
-        leaves = seen != 1 and seen != 3
-        enters = seen != 2 and seen != 3
-        held = world.holders[first + v]
-        after = held - leaves + enters
-        n_left += leaves
-        n_new += enters
+        seen = world.mark[at] - base if world.mark[at] > base else 0
+        world.mark[at] = base + _DONE
+        # Those who go are asked first: what is not done when those who come back are asked, nobody takes along.
+        goes, comes = k < move.n, seen & _COMES != 0
+        stays, is_there = seen & _REST != 0, seen & _OTHER != 0
+        in_source = (stays or comes) - np.int64(stays or goes)
+        in_target = (is_there or goes) - np.int64(is_there or comes)
+        held = world.holders[at]
+        after = held + in_source + in_target
+        more_in_source += in_source
+        more_in_target += in_target
         n_split += (after > 1) - (held > 1)
         if is_made:
-            world.holders[first + v] = after
-    return n_left, n_new, n_split
+            world.holders[at] = after
+    return more_in_source, more_in_target, n_split

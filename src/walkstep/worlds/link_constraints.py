@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from walkstep.compiled import compiled
 from walkstep.worlds.clusters import member
+from walkstep.worlds.transfers import mover
 
 
 class LinkConstraints(NamedTuple):
@@ -112,25 +113,24 @@ def _pairs(pairs: ArrayLike | None, name: str, n_mentions: int) -> NDArray[np.in
 
 @compiled(inline=True)
 def forbids(world, move):
-    """Above 0 where a transfer breaks a constraint, below where it only mends broken ones, else 0."""
+    """Above 0 where a move breaks a constraint, below where it only mends broken ones, else 0."""
     held, clusters = world.constraints, world.clusters
     if len(held.apart) == 0 and len(held.source) == 0:
         return 0
-    rest = clusters.size[move.source] - move.n
     broken = mended = 0
-    for k in range(rest, rest + move.n):
-        m = member(clusters, move.source, k)
+    for k in range(move.n + move.n_back):
+        m, left, n_left, joined, n_joined = mover(world, move, k)
         if len(held.apart) > 0:
             for e in range(held.apart_ptr[m], held.apart_ptr[m + 1]):
                 other = held.apart[e]
-                slot = clusters.cluster_of[other]
-                broken += slot == move.target
-                mended += slot == move.source and clusters.position[other] < rest
+                slot, position = clusters.cluster_of[other], clusters.position[other]
+                broken += slot == joined and position < n_joined
+                mended += slot == left and position < n_left
         if len(held.source) > 0 and held.source[m] >= 0:
-            for i in range(clusters.size[move.target]):
-                broken += held.source[member(clusters, move.target, i)] == held.source[m]
-            for i in range(rest):
-                mended += held.source[member(clusters, move.source, i)] == held.source[m]
+            for i in range(n_joined):
+                broken += held.source[member(clusters, joined, i)] == held.source[m]
+            for i in range(n_left):
+                mended += held.source[member(clusters, left, i)] == held.source[m]
     if broken > 0:
         return 1
     return -1 if mended > 0 else 0

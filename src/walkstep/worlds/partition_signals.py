@@ -1,4 +1,4 @@
-"""Signals of partitions: pairwise accuracy, pairwise F1 and B-cubed, asked only for what a transfer does to them.
+"""Signals of partitions: pairwise accuracy, pairwise F1 and B-cubed, asked only for what a move does to them.
 
 Mentions of unknown truth neither gain nor lose.
 """
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from walkstep.compiled import compiled
 from walkstep.worlds.clusters import member
+from walkstep.worlds.transfers import mover, n_staying
 
 PAIR_ACCURACY, PAIR_F1, B_CUBED, PAIR_LABELS = range(4)
 
@@ -82,26 +83,26 @@ def pair_labels(
     return _signal(PAIR_LABELS, scale, mate_ptr=ptr, mate=mates[order], sign=signs[order])
 
 
-# --- counting over transfers
+# --- counting over moves
 
 
 @compiled(inline=True)
 def _together(world, move):
-    """Pairs that a transfer breaks and makes: true ones broken, all broken, true ones made, all made (known only)."""
+    """Pairs that a move breaks and makes: true ones broken, all broken, true ones made, all made (known only)."""
     clusters, truth = world.clusters, world.truth
-    rest = clusters.size[move.source] - move.n
     true_broken = broken = true_made = made = 0
-    for k in range(rest, rest + move.n):
-        t = truth[member(clusters, move.source, k)]
+    for k in range(move.n + move.n_back):
+        m, left, n_left, joined, n_joined = mover(world, move, k)
+        t = truth[m]
         if t < 0:
             continue
-        for i in range(rest):
-            other = truth[member(clusters, move.source, i)]
+        for i in range(n_left):
+            other = truth[member(clusters, left, i)]
             if other >= 0:
                 broken += 1
                 true_broken += other == t
-        for i in range(clusters.size[move.target]):
-            other = truth[member(clusters, move.target, i)]
+        for i in range(n_joined):
+            other = truth[member(clusters, joined, i)]
             if other >= 0:
                 made += 1
                 true_made += other == t
@@ -207,13 +208,13 @@ def _cubes(signal, world, slot, start, stop, add_slot, add_start):
 @compiled(part=True, allocates=False)
 def _cubed_change(signal, world, move):
     """Change of summed precision and recall."""
-    clusters = world.clusters
-    n_source, n_target = np.int64(clusters.size[move.source]), np.int64(clusters.size[move.target])
-    rest = n_source - move.n
-    p0, r0 = _cubes(signal, world, move.source, 0, n_source, -1, 0)
-    p1, r1 = _cubes(signal, world, move.target, 0, n_target, -1, 0)
-    p2, r2 = _cubes(signal, world, move.source, 0, rest, -1, 0)
-    p3, r3 = _cubes(signal, world, move.target, 0, n_target, move.source, rest)
+    source, target = move.source, move.target
+    n_source, n_target = np.int64(world.clusters.size[source]), np.int64(world.clusters.size[target])
+    rest, n_other = n_staying(world, move)
+    p0, r0 = _cubes(signal, world, source, 0, n_source, -1, 0)
+    p1, r1 = _cubes(signal, world, target, 0, n_target, -1, 0)
+    p2, r2 = _cubes(signal, world, source, 0, rest, target if move.n_back > 0 else -1, n_other)
+    p3, r3 = _cubes(signal, world, target, 0, n_other, source, rest)
     return p2 + p3 - p0 - p1, r2 + r3 - r0 - r1
 
 
@@ -255,16 +256,15 @@ def _record_cubed(signal, world, move):
 @compiled(part=True, allocates=False)
 def _gain_labels(signal, world, move):
     clusters = world.clusters
-    rest = clusters.size[move.source] - move.n
     total = 0.0
-    for k in range(rest, rest + move.n):
-        m = member(clusters, move.source, k)
+    for k in range(move.n + move.n_back):
+        m, left, n_left, joined, n_joined = mover(world, move, k)
         for e in range(signal.mate_ptr[m], signal.mate_ptr[m + 1]):
             mate = signal.mate[e]
-            slot = clusters.cluster_of[mate]
-            if slot == move.target:
+            slot, position = clusters.cluster_of[mate], clusters.position[mate]
+            if slot == joined and position < n_joined:
                 total += signal.sign[e]
-            elif slot == move.source and clusters.position[mate] < rest:
+            elif slot == left and position < n_left:
                 total -= signal.sign[e]
     return signal.scale * total
 
@@ -291,7 +291,7 @@ def begin(signal, world):
 
 @compiled(inline=True)
 def gain(signal, world, move):
-    """The metric after a transfer minus before."""
+    """The metric after a move minus before."""
     if signal.kind == PAIR_ACCURACY:
         return _gain_accuracy(signal, world, move)
     if signal.kind == PAIR_F1:
@@ -303,7 +303,7 @@ def gain(signal, world, move):
 
 @compiled(inline=True)
 def record(signal, world, move):
-    """A transfer is about to be made."""
+    """A move is about to be made."""
     if signal.kind == PAIR_F1:
         _record_pair_f1(signal, world, move)
     elif signal.kind == B_CUBED:
