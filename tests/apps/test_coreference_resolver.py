@@ -106,8 +106,19 @@ def test_every_signal_teaches(signal, stories):
 
 
 def test_the_papers_proposer_teaches_too(stories):
-    resolver = CoreferenceResolver(proposer="uniform", n_epochs=2, n_sweeps=40, n_restarts=2, random_state=0)
+    resolver = CoreferenceResolver(jumps="uniform", n_epochs=2, n_sweeps=40, n_restarts=2, random_state=0)
     assert resolver.fit(stories[0]).evaluate(stories[1]).b_cubed.f1 > 0.9
+
+
+@pytest.mark.parametrize("jumps", ["single", "adaptive"])
+def test_other_jumps_answer_too_and_are_kept(jumps, stories, tmp_path):
+    resolver = CoreferenceResolver(jumps=jumps, n_epochs=2, n_sweeps=40, random_state=0).fit(stories[0])
+    assert resolver.evaluate(stories[1]).b_cubed.f1 > 0.9
+    assert (len(resolver.jumps_) > 0) == (jumps == "adaptive")
+    resolver.save(tmp_path / "stories.walkstep")
+    loaded = CoreferenceResolver.load(tmp_path / "stories.walkstep")
+    assert loaded.jumps == jumps
+    assert loaded.predict(stories[1]).tolist() == resolver.predict(stories[1]).tolist()
 
 
 def test_some_truth_is_enough(stories):
@@ -151,7 +162,7 @@ def test_top_weights_are_named(resolver):
     ("setting", "message"),
     [
         ({"signal": "muc"}, "signal is 'muc'; choose one of pair-accuracy"),
-        ({"proposer": "wild"}, "proposer is 'wild'; choose one of guided, uniform"),
+        ({"jumps": "wild"}, "jumps is 'wild'; choose one of guided, single, uniform"),
         ({"n_epochs": 0}, "n_epochs is 0; give 1 or more"),
         ({"n_restarts": 0}, "n_restarts is 0; give 1 or more"),
         ({"n_sweeps": 0}, "n_sweeps is 0; give a number above 0"),

@@ -98,6 +98,20 @@ def test_a_consensus_is_a_partition_of_the_least_expected_loss(known, records):
     assert b_cubed(result, records) > 0.8
 
 
+@pytest.mark.parametrize("jumps", ["single", "adaptive"])
+def test_other_jumps_find_entities_too_and_say_what_became_of_them(known, records, jumps):
+    resolver = EntityResolver(id="id", n_samples=0, random_state=0, jumps=jumps).fit(known, entity="entity")
+    result = resolver.resolve(records.drop("entity"))
+    assert cluster_scores(result.assignment, records["entity"]).b_cubed.f1 > 0.8
+    assert result.jumps.columns[:4] == ["kind", "share", "tried", "taken"]
+    if jumps == "adaptive":
+        assert result.jumps["tried"].sum() == result.n_moves
+        assert result.jumps["share"].sum() == pytest.approx(1.0, abs=0.2)
+        assert "merge or split" in result.jumps["kind"].to_list()
+    else:
+        assert result.jumps.height == 0
+
+
 def test_without_samples_there_are_no_probabilities(resolver, records):
     bare = EntityResolver(**{**resolver.get_params(), "n_samples": 0})
     for name in ("model_", "weights_", "temperature_", "learned_from_"):
@@ -161,6 +175,7 @@ def test_tables_that_were_linked_stay_clean_when_records_are_added(resolver, rec
     ("settings", "message"),
     [
         ({"signal": "luck"}, "signal is 'luck'; choose one of pair-accuracy, pair-f1, b-cubed"),
+        ({"jumps": "wild"}, "jumps is 'wild'; choose one of guided, single, adaptive"),
         ({"decision": "last"}, "decision is 'last'; choose 'consensus' or 'best'"),
         ({"n_epochs": -1}, "n_epochs is -1; give 0 or more"),
         ({"n_samples": -1}, "n_samples is -1; give 0 or more"),

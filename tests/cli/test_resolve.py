@@ -73,6 +73,15 @@ def test_the_same_seed_gives_the_same_files(resolve, tmp_path):
     assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
 
 
+def test_adaptive_jumps_say_what_became_of_them(resolve, command, folder, tmp_path):
+    result = resolve("-o", tmp_path / "entities.csv", "--jumps", "adaptive", "-q")
+    assert "merge or split: " in result.stdout
+    assert "% taken" in result.stdout
+    wrong = command("resolve", folder / "records.csv", "-o", tmp_path / "wrong.csv", "--jumps", "wild")
+    assert wrong.exit_code != 0
+    assert "jumps is 'wild'; choose one of guided, single, adaptive" in wrong.stderr
+
+
 def test_without_a_model_it_is_said_that_there_were_no_labels(command, folder, citations, tmp_path):
     options = ("--id", "id", "--samples", 5, "-q")
     result = command("resolve", folder / "records.csv", "-o", tmp_path / "entities.csv", *options)

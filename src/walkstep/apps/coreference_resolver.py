@@ -10,15 +10,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from walkstep.apps.base import Estimator
+from walkstep.apps.coreference_search import (
+    JUMPS,
+    N_TO_LEARN_FROM,
+    best_entities,
+    search_jumps,
+    walk_jumps,
+)
 from walkstep.apps.progress import EpochProgress
 from walkstep.data.archive import load_archive, save_archive
 from walkstep.data.mentions import MentionDocuments
 from walkstep.evaluation.clusters import ClusterScores, cluster_scores
-from walkstep.features.blocks import Blocks
 from walkstep.features.comparators import Comparator
 from walkstep.features.mention_features import CONJUNCTIONS, DISTINCT_COLUMNS, EncodedMentions, MentionFeatures
-from walkstep.inference.annealing import anneal, geometric
-from walkstep.inference.metropolis import metropolis
 from walkstep.learning.steps import step_rule
 from walkstep.learning.train import Epoch, Trainer
 from walkstep.model.partition_templates import (
@@ -30,16 +34,13 @@ from walkstep.model.partition_templates import (
     Spread,
     ground_partition,
 )
-from walkstep.worlds.partition import partition_world
-from walkstep.worlds.partition_proposers import TransferProposer, block_guided, uniform_mention
+from walkstep.worlds.partition import PartitionWorld, partition_world
 from walkstep.worlds.partition_signals import PartitionSignal, b_cubed, pair_accuracy, pair_f1
 
 Documents = MentionDocuments | Iterable[Mapping[str, Any]]
 
 _TEMPLATES = {kind.__name__: kind for kind in (Affinity, Aggregate, Distinct, Size, Spread)}
 _SIGNALS = ("pair-accuracy", "pair-f1", "b-cubed")
-_PROPOSERS = ("guided", "uniform")
-_BLOCK = 10  # moves for each mention between two looks at the temperature
 _F1_SCALE = 100.0  # a gain of one percent is worth a margin of one
 
 
@@ -88,9 +89,12 @@ class CoreferenceResolver(Estimator):
         Use the average of the weights over all steps.
     signal : {"pair-accuracy", "pair-f1", "b-cubed"}
         The metric to train on.
-    proposer : {"guided", "uniform"}
-        Where a mention may go: to the entity of a random other mention, with merges and splits now and then; or
-        to any entity, all equally likely (the paper's).
+    jumps : {"guided", "single", "uniform", "adaptive"}
+        How walks move. Guided: a mention goes to the entity of a random other mention, or to any, with merges and
+        splits now and then. Single: the same without merges and splits. Uniform: to any entity, all equally likely (the
+        SampleRank paper's). Adaptive: all kinds of jumps, of which a search learns how often to try each, and what to
+        merge and split; what it learns on training documents is where it starts in new ones. It trains as guided walks
+        do.
     n_search_sweeps : int
         Steps of the search for the best entities, as a multiple of the mentions.
     n_restarts : int
@@ -110,6 +114,8 @@ class CoreferenceResolver(Estimator):
         The names of blocks of weights.
     weights_ : float array
     epochs_ : list of Epoch
+    jumps_ : float array
+        What jumps that learn start from in new documents; empty for others.
 
     Examples
     --------
@@ -136,7 +142,7 @@ class CoreferenceResolver(Estimator):
         n_sweeps: float = 60.0,
         average: bool = True,
         signal: str = "pair-accuracy",
-        proposer: str = "guided",
+        jumps: str = "guided",
         n_search_sweeps: int = 200,
         n_restarts: int = 1,
         n_threads: int = 1,
@@ -152,7 +158,7 @@ class CoreferenceResolver(Estimator):
         self.n_sweeps = n_sweeps
         self.average = average
         self.signal = signal
-        self.proposer = proposer
+        self.jumps = jumps
         self.n_search_sweeps = n_search_sweeps
         self.n_restarts = n_restarts
         self.n_threads = n_threads
@@ -188,7 +194,7 @@ class CoreferenceResolver(Estimator):
             assignment=np.where(entity >= 0, entity, entity.max() + 1 + np.arange(n)),
             document_ptr=corpus.document_ptr,
             signal=self._signal(entity, corpus.document_ptr),
-            proposer=self._proposer(corpus.document_ptr),
+            proposer=walk_jumps(self.jumps, corpus.document_ptr),
         )
         trainer = Trainer(
             world,
@@ -215,10 +221,27 @@ class CoreferenceResolver(Estimator):
         # As a saved model holds them, so that it answers as this one does.
         self.weights_ = trainer.weights.astype(np.float32).astype(np.float64)
         self.epochs_: list[Epoch] = trainer.epochs
+        self.jumps_ = self._learned_jumps(encoded, len(corpus))
         return self
 
+    def _learned_jumps(self, encoded: EncodedMentions, n_documents: int) -> NDArray[np.float64]:
+        """What jumps that learn have learned on some training documents, one after the other."""
+        learned = np.zeros(0)
+        if self.jumps != "adaptive":
+            return learned
+        rng = np.random.default_rng(0 if self.random_state is None else self.random_state)
+        for d in rng.permutation(n_documents)[:N_TO_LEARN_FROM].tolist():
+            document = encoded.document(d)
+            if document.document_ptr[-1] > 1:
+                found = best_entities(
+                    self._world(document), self.weights_, learned, n_sweeps=self.n_search_sweeps, learns=True, seed=d
+                )
+                learned = found.learned
+        # As a saved model holds it.
+        return learned.astype(np.float32).astype(np.float64)
+
     def _check_settings(self) -> None:
-        for name, choices in (("signal", _SIGNALS), ("proposer", _PROPOSERS)):
+        for name, choices in (("signal", _SIGNALS), ("jumps", JUMPS)):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name} is {getattr(self, name)!r}; choose one of {', '.join(choices)}")
         for name in ("n_epochs", "n_search_sweeps", "n_restarts", "n_threads"):
@@ -236,11 +259,6 @@ class CoreferenceResolver(Estimator):
             return b_cubed(truth, document_ptr, scale=_F1_SCALE)
         return pair_accuracy()
 
-    def _proposer(self, document_ptr: NDArray[np.int64], guide: NDArray[np.float64] | None = None) -> TransferProposer:
-        if self.proposer == "uniform":
-            return uniform_mention()
-        return block_guided(_blocks(document_ptr), share_merge=0.05, share_uniform=0.25, guide=guide)
-
     # Answers
 
     def predict(self, documents: Documents) -> NDArray[np.int64]:
@@ -254,7 +272,7 @@ class CoreferenceResolver(Estimator):
         encoded = self.features_.encode(corpus)
         seed = 0 if self.random_state is None else self.random_state
         with ThreadPoolExecutor(self.n_threads) as pool:
-            found = list(pool.map(lambda d: self._search(encoded.document(d), seed), range(len(corpus))))
+            found = list(pool.map(lambda d: self.search_document(encoded.document(d), seed), range(len(corpus))))
         entity = np.zeros(corpus.n_mentions, np.int64)
         n_entities = 0
         for d, values in enumerate(found):
@@ -264,21 +282,25 @@ class CoreferenceResolver(Estimator):
             n_entities += len(first)
         return entity
 
-    def _search(self, document: EncodedMentions, seed: int) -> NDArray[np.integer]:
+    def search_document(self, document: EncodedMentions, seed: int) -> NDArray[np.integer]:
         """The best entities found in one document."""
         n = int(document.document_ptr[-1])
         if n < 2:
             return np.zeros(n, np.int64)
+        return best_entities(
+            self._world(document),
+            self.weights_,
+            self.jumps_,
+            n_sweeps=self.n_search_sweeps,
+            n_restarts=self.n_restarts,
+            seed=seed,
+        ).values
+
+    def _world(self, document: EncodedMentions) -> PartitionWorld:
         grounded = ground_partition(self.templates_, self.features_.n_levels, document.columns)
-        proposer = self._proposer(document.document_ptr, self.weights_)
-        world = partition_world(grounded.model, document.comparisons, n_mentions=n, proposer=proposer)
-        sampler = metropolis(world, self.weights_, n_moves=_BLOCK * n)
-        n_steps = -(-self.n_search_sweeps // _BLOCK)
-        tries = [
-            anneal(sampler, np.arange(n), n_steps, rng=rng, schedule=geometric(1.0, 0.05), max_greedy=n_steps)
-            for rng in np.random.default_rng(seed).spawn(self.n_restarts)
-        ]
-        return max(tries, key=lambda found: found.score).values
+        jumps = search_jumps(self.jumps, grounded.model, document.document_ptr, self.weights_)
+        n = int(document.document_ptr[-1])
+        return partition_world(grounded.model, document.comparisons, n_mentions=n, proposer=jumps)
 
     def evaluate(self, documents: Documents, truth: ArrayLike | None = None) -> ClusterScores:
         """Agreement with the truth by every metric, over the mentions of all documents."""
@@ -315,7 +337,14 @@ class CoreferenceResolver(Estimator):
         }
         texts = np.frombuffer("\n".join(self.features_.texts).encode(), np.uint8)
         save_archive(
-            path, "CoreferenceResolver", description, {"texts": texts, "weights": self.weights_.astype(np.float32)}
+            path,
+            "CoreferenceResolver",
+            description,
+            {
+                "texts": texts,
+                "weights": self.weights_.astype(np.float32),
+                "jumps": self.jumps_.astype(np.float32),
+            },
         )
 
     @classmethod
@@ -323,7 +352,10 @@ class CoreferenceResolver(Estimator):
         """Read a model that `save` wrote."""
         description, arrays = load_archive(path, "CoreferenceResolver")
         templates = [_template(plain) for plain in description["templates"]]
-        resolver = cls(**description["settings"])
+        settings = dict(description["settings"])
+        if "proposer" in settings:  # what jumps were called in earlier models
+            settings["jumps"] = settings.pop("proposer")
+        resolver = cls(**settings)
         if templates != default_templates():
             resolver.templates = templates
         resolver.templates_ = templates
@@ -333,6 +365,7 @@ class CoreferenceResolver(Estimator):
         no_columns = {name: np.zeros(0, np.int32) for name in DISTINCT_COLUMNS}
         resolver.layout_ = ground_partition(templates, resolver.features_.n_levels, no_columns).layout
         resolver.weights_ = arrays["weights"].astype(np.float64)
+        resolver.jumps_ = arrays.get("jumps", np.zeros(0)).astype(np.float64)
         resolver.epochs_ = []
         return resolver
 
@@ -352,20 +385,6 @@ def _truth(documents: MentionDocuments, truth: ArrayLike | None) -> NDArray[np.i
             f"{documents.n_mentions} mentions, -1 where it is unknown"
         )
     return np.where(given >= 0, given, -1).astype(np.int64)
-
-
-def _blocks(document_ptr: NDArray[np.int64]) -> Blocks:
-    """Each document with two mentions or more as one block."""
-    size = np.diff(document_ptr)
-    is_block = size > 1
-    member = np.repeat(is_block, size)
-    block_of = np.repeat(np.cumsum(is_block) - 1, size)[member]
-    return Blocks(
-        np.concatenate([[0], np.cumsum(size[is_block])]).astype(np.int64),
-        np.flatnonzero(member).astype(np.int32),
-        np.concatenate([[0], np.cumsum(member)]).astype(np.int64),
-        block_of.astype(np.int32),
-    )
 
 
 def _template(plain: Mapping[str, Any]) -> PartitionTemplate:

@@ -12,7 +12,7 @@ from walkstep.apps.base import Estimator
 from walkstep.apps.entity_names import as_places, kept_names
 from walkstep.apps.pair_labels import PairLabels, read_pairs
 from walkstep.apps.progress import EpochProgress
-from walkstep.apps.record_model import PreparedRecords, RecordModel
+from walkstep.apps.record_model import PreparedRecords, RecordModel, check_jumps
 from walkstep.apps.record_tables import HeldLinks, record_names, true_entities
 from walkstep.apps.resolution import Resolution
 from walkstep.apps.resolver_learning import (
@@ -79,6 +79,10 @@ class EntityResolver(Estimator):
     coarse : float, optional
         Begin the search by looking at this share of the factors only, and at all of them towards the end (Monte
         Carlo MCMC).
+    jumps : {"guided", "single", "adaptive"}
+        How the search moves: single records that go to those of their blocks, with merges and splits of entities;
+        single records alone; or all kinds of jumps, of which it learns while it walks how often to try each, and what
+        to merge and split.
     n_samples : int
         Partitions drawn from the posterior for probabilities and confidence; 0 draws none.
     decision : {"best", "consensus"}
@@ -124,6 +128,7 @@ class EntityResolver(Estimator):
         n_sweeps: float = 50.0,
         moves: float | None = None,
         coarse: float | None = None,
+        jumps: str = "guided",
         n_samples: int = 100,
         decision: str = "best",
         random_state: int | None = None,
@@ -144,6 +149,7 @@ class EntityResolver(Estimator):
         self.n_sweeps = n_sweeps
         self.moves = moves
         self.coarse = coarse
+        self.jumps = jumps
         self.n_samples = n_samples
         self.decision = decision
         self.random_state = random_state
@@ -245,6 +251,7 @@ class EntityResolver(Estimator):
             Pairs that must, or must not, be together.
         """
         self._check_fitted("weights_")
+        check_jumps(self.jumps)
         if more:
             tables = [as_frame(one) for one in (records, *more)]
             clean = origin_column([*self.model_.columns, *(name for one in tables for name in one.columns)])
@@ -255,7 +262,7 @@ class EntityResolver(Estimator):
         prepared = self.model_.prepare(self._features(frame, None))
         held = HeldLinks.none(clean).also(links, names)
         rng = as_generator(self.random_state)
-        world = prepared.world(constraints=held.over(frame), guide=self.weights_)
+        world = prepared.world(constraints=held.over(frame), guide=self.weights_, jumps=self.jumps)
         n_moves, shares = self._effort(prepared.n_records)
         found = search(world, self.weights_, n_moves=n_moves, shares=shares, screen=True, rng=rng)
         answer, samples = found.assignment, None
@@ -341,6 +348,7 @@ class EntityResolver(Estimator):
             found.score,
             found.n_moves,
             found.n_factors,
+            found.jumps,
             found.interrupted,
             notes,
             prepared,
@@ -388,6 +396,7 @@ class EntityResolver(Estimator):
     def _check_settings(self) -> None:
         if self.signal not in _SIGNALS:
             raise ValueError(f"signal is {self.signal!r}; choose one of {', '.join(_SIGNALS)}")
+        check_jumps(self.jumps)
         if self.decision not in ("consensus", "best"):
             raise ValueError(f"decision is {self.decision!r}; choose 'consensus' or 'best'")
         if self.n_epochs < 0:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from walkstep.data.records import match_columns
 from walkstep.features.block_keys import RareTokens, Same, SortedNeighbourhood
 from walkstep.features.blocking import BlockIndex, Blocking
+from walkstep.features.blocks import Blocks
 from walkstep.features.column_kinds import infer_kinds
 from walkstep.features.comparators import Comparator
 from walkstep.features.default_blocking import default_blocking
@@ -22,11 +23,14 @@ from walkstep.model.partition_templates import (
     Aggregate,
     Distinct,
     GroundedPartition,
+    PartitionModel,
     PartitionTemplate,
     Size,
     Spread,
     ground_partition,
 )
+from walkstep.worlds.adaptive_jumps import adaptive
+from walkstep.worlds.jumps import Jumps
 from walkstep.worlds.link_constraints import LinkConstraints
 from walkstep.worlds.partition import PartitionWorld, partition_world
 from walkstep.worlds.partition_proposers import block_guided
@@ -201,8 +205,9 @@ class PreparedRecords:
         guide: NDArray[np.float64] | None = None,
         signal: Any = None,
         share_merge: float = 0.05,
+        jumps: str = "guided",
     ) -> PartitionWorld:
-        """A world over these records."""
+        """A world over these records; its jumps are of one of `JUMPS`."""
         return partition_world(
             self.grounded.model,
             self.encoded.comparisons,
@@ -211,8 +216,26 @@ class PreparedRecords:
             n_mentions=self.n_records,
             constraints=constraints,
             signal=signal,
-            proposer=block_guided(self.index.blocks, share_merge=share_merge, guide=guide),
+            proposer=record_jumps(jumps, self.index.blocks, self.grounded.model, share_merge=share_merge, guide=guide),
         )
+
+
+JUMPS = ("guided", "single", "adaptive")
+"""Ways to walk through partitions of records."""
+
+
+def check_jumps(name: str) -> None:
+    """An error unless there are such jumps."""
+    if name not in JUMPS:
+        raise ValueError(f"jumps is {name!r}; choose one of {', '.join(JUMPS)}")
+
+
+def record_jumps(
+    name: str, blocks: Blocks, model: PartitionModel, *, share_merge: float, guide: NDArray[np.float64] | None
+) -> Jumps:
+    """Single records that go to those of their blocks; with merges and splits; or with all kinds, as they pay."""
+    single = block_guided(blocks, share_merge=share_merge if name == "guided" else 0.0, guide=guide)
+    return adaptive(single, model, weights=guide) if name == "adaptive" else single
 
 
 def value_numbers(series: pl.Series) -> NDArray[np.int64]:

@@ -8,9 +8,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from walkstep.apps.jump_report import jump_table
 from walkstep.apps.record_model import PreparedRecords
 from walkstep.apps.record_tables import HeldLinks
 from walkstep.inference.explanation import Explanation, explain
+from walkstep.inference.jump_learning import JumpTally
 from walkstep.inference.pair_posterior import Partitions, entity_confidence, pair_probabilities
 
 
@@ -30,6 +32,9 @@ class Resolution:
         Of the partition under the model.
     n_moves, n_factors : int
         What the walk has done.
+    jumps : DataFrame
+        Of adaptive jumps, what became of each kind: the share that was learned, how many were tried and taken, what
+        they gained in score, and the factors they touched; without rows where jumps are not adaptive.
     interrupted : bool
         Whether Ctrl-C ended it early; this is then the best partition until then.
     notes : list of str
@@ -42,6 +47,7 @@ class Resolution:
     score: float
     n_moves: int
     n_factors: int
+    tallies: tuple[JumpTally, ...] = field(repr=False)
     interrupted: bool
     notes: list[str]
     prepared: PreparedRecords = field(repr=False)
@@ -53,6 +59,11 @@ class Resolution:
     def n_entities(self) -> int:
         """How many entities there are."""
         return len(np.unique(self.assignment))
+
+    @cached_property
+    def jumps(self) -> pl.DataFrame:
+        """What became of each kind of jump."""
+        return jump_table(self.tallies)
 
     @cached_property
     def entities(self) -> pl.DataFrame:

@@ -70,17 +70,23 @@ def resolve(
     coarse: Annotated[
         float | None, typer.Option(help="Begin the search with this share of the factors (Monte Carlo MCMC).")
     ] = None,
+    jumps: Annotated[
+        str | None,
+        typer.Option(metavar="KIND", help="How the search moves: guided (by default), single, or adaptive."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of all random acts.")] = 0,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> None:
     """Find the records that mean the same thing in the world, or link the records of clean tables."""
+    from walkstep.apps.jump_report import jump_lines
+
     inputs = (*records, model, links, update, config)
     check_inputs(*inputs)
     check_outputs(output, pairs, inputs=inputs)
     check_table_names(*records, output, pairs, links, update)
     n_samples = _n_samples(samples, no_samples, pairs)
     _check_together(records, model, update, source=source, ignore=ignore, kinds=kinds, config=config)
-    settings: dict[str, Any] = {"n_samples": n_samples, "moves": moves, "coarse": coarse}
+    settings: dict[str, Any] = {"n_samples": n_samples, "moves": moves, "coarse": coarse, "jumps": jumps}
 
     began = time.perf_counter()
     frames = [read_records(path, encoding) for path in records]
@@ -113,6 +119,8 @@ def resolve(
     )
     if pairs is not None and likely is not None:
         typer.echo(f"saved {pairs} ({size_of(pairs)})")
+    for line in jump_lines(result.jumps):
+        typer.echo(line)
     for note in result.notes:
         sys.stderr.write(f"note: {note}\n")
     _stop_if_interrupted(result, output, pairs)
@@ -193,7 +201,7 @@ def earlier_result(resolver: "EntityResolver", path: Path) -> "Resolution":
         prepared = resolver.model_.prepare(before)
     held = HeldLinks.none(resolver.source)
     return Resolution(
-        before, ids, entity.to_numpy(), float("nan"), 0, 0, False, [], prepared, resolver.weights_, held, None
+        before, ids, entity.to_numpy(), float("nan"), 0, 0, (), False, [], prepared, resolver.weights_, held, None
     )
 
 

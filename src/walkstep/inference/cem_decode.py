@@ -125,6 +125,21 @@ def cem_decode(
     -------
     Decoded
         Ctrl-C ends the walk early, with what it has come to.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from walkstep.features.comparators import exact
+    >>> from walkstep.features.encodings import encode
+    >>> from walkstep.model.partition_templates import Affinity, ground_partition
+    >>> from walkstep.worlds import partition_world
+    >>> from walkstep.worlds.split_merge import split_merge
+    >>> records = encode(pl.DataFrame({"year": ["1990", "1991", "1990", "1991", "1990"]}), [exact("year")])
+    >>> model = ground_partition([Affinity()], {"exact(year)": 3}, {}).model
+    >>> world = partition_world(model, records.comparisons, n_mentions=5, proposer=split_merge(model, [0, 5]))
+    >>> found = cem_decode(world, [0.0, -2.0, 1.0], rounds=Rounds(n_iterations=3), rng=0)
+    >>> found.assignment.tolist(), round(found.gain, 6), found.converged
+    ([0, 1, 0, 1, 0], 4.0, True)
     """
     rounds = Rounds() if rounds is None else rounds
     if max_jumps < 1 or not tolerance >= 0.0:

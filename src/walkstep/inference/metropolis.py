@@ -14,7 +14,7 @@ from walkstep.inference.potentials import Potentials, frozen_graph, potentials, 
 from walkstep.inference.transitions import attempt, metropolis_transition
 from walkstep.model.graph import Graph
 from walkstep.references import refer
-from walkstep.worlds.base import commit, verbs_of
+from walkstep.worlds.base import commit, note, verbs_of
 from walkstep.worlds.labels import LabelWorld, label_world
 from walkstep.worlds.pair_levels import with_scores
 from walkstep.worlds.partition import PartitionWorld, at_assignment, partition_score
@@ -234,6 +234,7 @@ def _walk(world, transition, weights, n_moves, phi, rng, tally):
     here = refer(world)
     for _ in range(n_moves):
         move, change, accepted = attempt(transition, here, weights, 1.0, phi, rng)
+        note(here, move, change, accepted)
         if accepted:
             tally[0] += change
             tally[1] += 1.0

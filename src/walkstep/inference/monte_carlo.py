@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from walkstep.compiled import compiled
 from walkstep.inference.transitions import TRANSITIONS, accepts
 from walkstep.worlds.base import delta, difference, factor, factor_score, forbids, n_factors, n_leaving, propose
+from walkstep.worlds.jumps import may_swap
 from walkstep.worlds.labels import LabelWorld
 from walkstep.worlds.partition import PartitionWorld
-from walkstep.worlds.partition_proposers import TransferProposer
 from walkstep.worlds.proposers import max_sites
 from walkstep.worlds.randomness import below
 
@@ -105,8 +105,7 @@ def max_factors(world: Any) -> int:
     if isinstance(world, LabelWorld):
         return int(np.diff(world.graph.variable_ptr).max(initial=1)) * max_sites(world.proposer)
     if isinstance(world, PartitionWorld):
-        swaps = isinstance(world.proposer, TransferProposer) and world.proposer.share_swap > 0.0
-        n_moved = _largest_atom(world) * (2 if swaps else 1)
+        n_moved = _largest_atom(world) * (2 if may_swap(world.proposer) else 1)
         largest = max(world.proposer.max_pairs, n_moved * len(world.truth))
         return largest + 2 * len(world.model.kind) + len(world.model.spread_column)
     raise ValueError(f"how many factors a move of {type(world).__name__} touches is not known; pass max_factors=")

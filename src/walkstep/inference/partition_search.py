@@ -9,11 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 from walkstep.inference.annealing import Outcome, Schedule, constant, geometric
 from walkstep.inference.base import Sampler
 from walkstep.inference.gibbs import check_temperature
+from walkstep.inference.jump_learning import JumpLearning, JumpTally, learn_jumps, tallies
 from walkstep.inference.metropolis import MetropolisInfo, metropolis
+from walkstep.worlds.adaptive_jumps import AdaptiveJumps
+from walkstep.worlds.jumps import mates_of, with_focus
 from walkstep.worlds.link_constraints import LinkConstraints
 from walkstep.worlds.pair_levels import PairLevels
 from walkstep.worlds.partition import PartitionWorld, partition_score
-from walkstep.worlds.partition_proposers import TransferProposer, n_drawn_from
+from walkstep.worlds.partition_proposers import n_drawn_from
 from walkstep.worlds.randomness import Seed, stream
 
 MOVES_PER_MENTION = 60
@@ -32,6 +35,7 @@ class Found(NamedTuple):
     n_factors: int  # factors looked at
     outcome: Outcome
     pairs: PairLevels  # all that was compared, so that a walk from here does not compare it again
+    jumps: tuple[JumpTally, ...] = ()  # what became of jumps, kind by kind; of those that learn
 
     @property
     def interrupted(self) -> bool:
@@ -103,7 +107,7 @@ def partition_sampler(
 def default_moves(world: PartitionWorld) -> int:
     """How many moves a search makes unless told: more for more mentions, and for more mates in their blocks."""
     proposer = world.proposer
-    n_others = n_drawn_from(proposer, len(world.truth)) if isinstance(proposer, TransferProposer) else 0.0
+    n_others = n_drawn_from(mates_of(proposer), len(world.truth))
     return int((len(proposer.focus) or len(world.truth)) * (MOVES_PER_MENTION + MOVES_PER_MATE * n_others))
 
 
@@ -116,7 +120,7 @@ def focus_on(world: PartitionWorld, mentions: ArrayLike) -> PartitionWorld:
             f"give at least one, from 0 to {len(world.truth) - 1}"
         )
     focus.flags.writeable = False
-    return world._replace(proposer=world.proposer._replace(focus=focus))
+    return world._replace(proposer=with_focus(world.proposer, focus))
 
 
 def search(
@@ -131,6 +135,7 @@ def search(
     max_greedy: int = 100,
     rng: Seed = None,
     focus: ArrayLike | None = None,
+    learning: JumpLearning | None = None,
     callback: Callable[[int, Any, MetropolisInfo], Any] | None = None,
 ) -> Found:
     """Look for the partition of the highest score, from the one where the world stands.
@@ -160,6 +165,8 @@ def search(
     rng : int or numpy Generator
     focus : int array, optional
         The mentions to move, in place of all.
+    learning : JumpLearning, optional
+        How jumps learn after every block, where the world's are `adaptive`.
     callback : callable, optional
         ``(blocks made, state, info)``, called after every block.
 
@@ -201,6 +208,8 @@ def search(
             moves, factors = moves + info.n_moves, factors + (info.n_factors or 0)
             if share == 1.0:  # a score from nothing after every coarse block would cost more than the block
                 best.look(sampler.values(state), sampler.score(state))
+            if isinstance(state.world.proposer, AdaptiveJumps):
+                learn_jumps(state.world, learning)
             if callback is not None:
                 callback(t + 1, state, info)
             if is_greedy and sampler.score(state) <= before + 1e-9 * (1.0 + abs(before)):
@@ -209,7 +218,9 @@ def search(
     except KeyboardInterrupt:
         outcome = Outcome.INTERRUPTED
         best.look(sampler.values(state), partition_score(state.world, weights))
-    return Found(best.assignment, best.score, moves, factors, outcome, state.world.pairs)
+    jumps = state.world.proposer
+    made = tuple(tallies(jumps)) if isinstance(jumps, AdaptiveJumps) else ()
+    return Found(best.assignment, best.score, moves, factors, outcome, state.world.pairs, made)
 
 
 class _Best:

@@ -27,6 +27,7 @@ VERBS = {
     "delta": "(world, move, weights, phi) -> float: score after minus before; phi is scratch",
     "signal": "(world, move) -> float: the task metric after minus before",
     "is_silent": "(world, move) -> bool: whether the truth says nothing of what the move changes",
+    "note": "(world, move, change, accepted): look at a move that was tried, before it is made or left",
     "commit": "(world, move): make it so",
     "retrace": "(world, goal, phi): add phi(goal) - phi(world), over the document entered; return the gap in metric",
     "restart": "(world, goal): go back to the goal, undoing what was committed since the last restart",
@@ -45,7 +46,8 @@ def register(world: type, **verbs: Callable) -> None:
     **verbs : callable
         One function for each verb, taking what `VERBS` says. ``difference``, ``delta`` and ``factor_score`` may
         be left out: they are then made from ``n_factors`` and ``factor``. A world without ``forbids`` forbids
-        nothing; one without ``n_leaving`` does not tell the sides of a move apart. Learners that compare with the
+        nothing; one without ``n_leaving`` does not tell the sides of a move apart; one without ``note`` does not look
+        back. Learners that compare with the
         truth need ``retrace``, ``restart`` and ``is_silent``; plain walks do not.
     """
     for name in verbs:
@@ -135,6 +137,11 @@ def is_silent(world, move):
     return _verb(type(world), "is_silent")(world, move)
 
 
+def note(world, move, change, accepted):
+    """Look at a move that was tried, with its change of score, before it is made or left."""
+    return _verb(type(world), "note")(world, move, change, accepted)
+
+
 def commit(world, move):
     """Make the move."""
     return _verb(type(world), "commit")(world, move)
@@ -217,6 +224,14 @@ def _signal(world, move):
 def _is_silent(world, move):
     f = verbs_of(class_of(world)).get("is_silent")
     return (lambda world, move: False) if f is None else (lambda world, move: f(world, move))
+
+
+@overload(note, jit_options=INLINE)
+def _note(world, move, change, accepted):
+    f = verbs_of(class_of(world)).get("note")
+    if f is None:
+        return lambda world, move, change, accepted: None
+    return lambda world, move, change, accepted: f(world, move, change, accepted)
 
 
 @overload(commit, jit_options=INLINE)

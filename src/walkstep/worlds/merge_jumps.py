@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from walkstep.compiled import compiled
 from walkstep.separate import separate
 from walkstep.worlds.block_mates import draw_mate
 from walkstep.worlds.clusters import member
@@ -17,10 +18,16 @@ def merge_or_split(proposer, world, one, rng):
     The two are drawn whatever the partition is, so their probability cancels; a merge has one way, a split
     as many as there are sides to choose (as in Jain and Neal, 2004, with sides drawn by likeness).
     """
-    clusters = world.clusters
     two = draw_mate(proposer, one, rng)
     if two < 0 or same_atom(world, one, two):
         return stay()
+    return merge_or_split_two(proposer, world, one, two, rng)
+
+
+@compiled(part=True, allocates=False)
+def merge_or_split_two(proposer, world, one, two, rng):
+    """The same for two mentions that are given."""
+    clusters = world.clusters
     source, target = np.int64(clusters.cluster_of[one]), np.int64(clusters.cluster_of[two])
     size = np.int64(clusters.size[source])
     if source != target:

@@ -14,11 +14,10 @@ from walkstep.worlds.base import register
 from walkstep.worlds.cluster_contents import count_all
 from walkstep.worlds.cluster_statistics import n_statistics
 from walkstep.worlds.clusters import Clusters, bring_to, clusters, first_mentions
+from walkstep.worlds.jumps import Jumps, mates_of
 from walkstep.worlds.link_constraints import LinkConstraints, free_of_constraints
-from walkstep.worlds.own_jumps import OwnJump
 from walkstep.worlds.pair_levels import PairLevels, pair_levels
 from walkstep.worlds.partition_proposers import (
-    TransferProposer,
     block_order,
     check_blocks_within,
     n_mates,
@@ -26,7 +25,6 @@ from walkstep.worlds.partition_proposers import (
 )
 from walkstep.worlds.partition_signals import PartitionSignal, pair_accuracy
 from walkstep.worlds.sparse import dot, sparse_vector
-from walkstep.worlds.split_merge import SplitMerge
 from walkstep.worlds.transfers import Transfer
 
 
@@ -58,7 +56,7 @@ class PartitionWorld(NamedTuple):
     statistic: NDArray[np.int64]  # scratch: indices of one cluster's statistics
     amount: NDArray[np.float64]  # and their values
     signal: PartitionSignal  # the metric, by difference
-    proposer: TransferProposer | SplitMerge | OwnJump  # where the moves come from
+    proposer: Jumps  # where the moves come from
 
     @property
     def values(self) -> NDArray[np.int32]:
@@ -76,7 +74,7 @@ def partition_world(
     document_ptr: ArrayLike | None = None,
     constraints: LinkConstraints | None = None,
     signal: PartitionSignal | None = None,
-    proposer: TransferProposer | SplitMerge | OwnJump | None = None,
+    proposer: Jumps | None = None,
     n_places: int | None = None,
 ) -> PartitionWorld:
     """A world of partitions.
@@ -121,7 +119,7 @@ def partition_world(
     n_levels, n_columns = int(model.counted_ptr[-1]), len(model.n_values)
     holders_ptr = np.concatenate([[0], np.cumsum(model.n_values)]).astype(np.int64)
     mover = uniform_mention() if proposer is None else proposer
-    reach = mover if isinstance(mover, TransferProposer) else uniform_mention()
+    reach = mates_of(mover)
     check_blocks_within(reach, ptr)
     if n_places is None:
         most = (1 << 28) // (8 + len(comparisons.n_levels))
@@ -245,6 +243,7 @@ register(
     forbids=verbs.forbids,
     signal=verbs.signal,
     is_silent=verbs.is_silent,
+    note=verbs.note,
     commit=verbs.commit,
     retrace=verbs.retrace,
     restart=verbs.restart,

@@ -8,7 +8,7 @@ from walkstep.separate import separate
 from walkstep.worlds.cluster_contents import look_ahead, statistics_ahead, statistics_now
 from walkstep.worlds.cluster_statistics import value_changes
 from walkstep.worlds.clusters import bring_to, member, place
-from walkstep.worlds.jumps import suggest_jump
+from walkstep.worlds.jumps import note_tried, suggest_jump
 from walkstep.worlds.link_constraints import forbids as verdict_on
 from walkstep.worlds.pair_levels import look
 from walkstep.worlds.pair_scores import score_of_pair
@@ -221,6 +221,11 @@ def is_silent(world, move):
 
 
 # --- making moves
+
+
+def note(world, move, change, accepted):
+    """Tell the proposer what became of its jump."""
+    note_tried(world.proposer, world, move, change, accepted)
 
 
 def commit(world, move):
