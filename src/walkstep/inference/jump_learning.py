@@ -35,6 +35,9 @@ class JumpLearning:
         The least share of a kind that has one, so that none dies out.
     l2 : float
         How much the weights of candidates are drawn to the present ones.
+    margin : float
+        Jumps that would gain less than so many times the temperature are not learned from either: a walk makes up by
+        them for what it loses by chance, and gets nowhere.
     fewest : int
         Fewer jumps than this in an elite teach nothing.
 
@@ -48,6 +51,7 @@ class JumpLearning:
     smoothing: float = 0.3
     floor: float = 0.02
     l2: float = 1.0
+    margin: float = 3.0
     fewest: int = 5
 
     def __post_init__(self) -> None:
@@ -81,8 +85,15 @@ def tallies(jumps: AdaptiveJumps) -> list[JumpTally]:
     ]
 
 
-def learn_jumps(world: PartitionWorld, learning: JumpLearning | None = None) -> None:
+def learn_jumps(world: PartitionWorld, learning: JumpLearning | None = None, *, temperature: float = 0.0) -> None:
     """Fit the jumps of a world to the best of those tried since they were last fitted; the world's own are changed.
+
+    Parameters
+    ----------
+    world : PartitionWorld
+    learning : JumpLearning, optional
+    temperature : float
+        Of the walk that tried them.
 
     Examples
     --------
@@ -116,7 +127,8 @@ def learn_jumps(world: PartitionWorld, learning: JumpLearning | None = None) -> 
     learning = JumpLearning() if learning is None else learning
     n = min(int(jumps.n_logged[0]), len(jumps.log_kind))
     jumps.n_logged[0] = 0
-    worth = np.where(np.isnan(jumps.log_worth[:n]), -np.inf, jumps.log_worth[:n])
+    told = ~np.isnan(jumps.log_worth[:n]) & (jumps.log_gain[:n] >= learning.margin * temperature)
+    worth = np.where(told, jumps.log_worth[:n], -np.inf)
     best = _elite(worth, learning)
     if len(best) >= learning.fewest:
         # A jump counts by what it takes to try one of its kind: what is sampled are factors, not jumps.

@@ -209,7 +209,7 @@ def search(
             if share == 1.0:  # a score from nothing after every coarse block would cost more than the block
                 best.look(sampler.values(state), sampler.score(state))
             if isinstance(state.world.proposer, AdaptiveJumps):
-                learn_jumps(state.world, learning)
+                learn_jumps(state.world, learning, temperature=temperature)
             if callback is not None:
                 callback(t + 1, state, info)
             if is_greedy and sampler.score(state) <= before + 1e-9 * (1.0 + abs(before)):

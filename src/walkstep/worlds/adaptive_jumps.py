@@ -45,7 +45,8 @@ class AdaptiveJumps(NamedTuple):
     tally: NDArray[np.float64]  # (5, 4) of each kind: tried, taken, what those gained, and factors touched
     n_logged: NDArray[np.int64]  # (1,) jumps so far; the last L are kept
     log_kind: NDArray[np.int8]  # (L,)
-    log_worth: NDArray[np.float64]  # (L,) what each would gain, for each factor it touches
+    log_gain: NDArray[np.float64]  # (L,) what each would gain
+    log_worth: NDArray[np.float64]  # (L,) the same for each factor it touches
     log_choice: NDArray[np.int8]  # (L,) the candidate that was chosen, -1 for kinds that have none
     log_pairs: NDArray[np.int32]  # (L, K, 2)
     log_size: NDArray[np.float32]  # (L, K) logarithms of the pairs a jump would make or break; negative: together
@@ -117,6 +118,7 @@ def adaptive(
         np.zeros((len(KINDS), 4)),
         np.zeros(1, np.int64),
         np.zeros(_N_LOGGED, np.int8),
+        np.zeros(_N_LOGGED),
         np.zeros(_N_LOGGED),
         np.zeros(_N_LOGGED, np.int8),
         np.zeros((_N_LOGGED, n_candidates, 2), np.int32),
@@ -265,6 +267,7 @@ def note_jump(jumps, world, move, change, accepted):
     at = jumps.n_logged[0] % len(jumps.log_kind)
     jumps.n_logged[0] += 1
     jumps.log_kind[at] = kind
+    jumps.log_gain[at] = change if move.n > 0 else 0.0
     jumps.log_worth[at] = change / cost if move.n > 0 else 0.0
     jumps.log_choice[at] = chosen
     if chosen >= 0:
