@@ -48,6 +48,7 @@ OURS = {
 
 
 @pytest.mark.parametrize("constraints", [None, {"together": [[0, 2]]}, {"apart": [[1, 3]]}], ids=str)
+@pytest.mark.slow  # proved exactly, all of them, in the tests of worlds
 @pytest.mark.parametrize("name", OURS)
 def test_our_jumps_pass(name, constraints):
     held = None if constraints is None else link_constraints(4, **constraints)

@@ -6,7 +6,7 @@ import pytest
 from walkstep.inference.metropolis import metropolis
 from walkstep.worlds.adaptive_jumps import KINDS, MERGE, adaptive
 from walkstep.worlds.link_constraints import link_constraints
-from walkstep.worlds.partition_proposers import block_guided
+from walkstep.worlds.partition_proposers import block_guided, uniform_mention
 from walkstep.worlds.randomness import stream
 from worlds.naive_adaptive_jumps import Twin, n_pairs_of
 from worlds.naive_partition import blocks_of, groups_of, partitions, proposals
@@ -263,3 +263,8 @@ def test_what_does_not_fit_is_named(settings, message):
     toy = toy_of(5)
     with pytest.raises(ValueError, match=message):
         adaptive(block_guided(blocks_of(5, BLOCKS)), toy.model, **settings)
+
+
+def test_jumps_without_blocks_are_refused():
+    with pytest.raises(ValueError, match=r"transfers have no blocks, .* give those of block_guided"):
+        adaptive(uniform_mention(), toy_of(4).model)

@@ -278,6 +278,7 @@ def test_a_focus_is_refused():
         search(world_of(take_along), toy().weights, focus=[1, 2], n_moves=10)
 
 
+@pytest.mark.slow
 def test_training_goes_by_own_jumps():
     truth = [0, 0, 0, 1, 1, 1]
     trainer = Trainer(world_of(take_along, truth=truth), sampler="metropolis", n_sweeps=20, rng=0)

@@ -44,7 +44,7 @@ class JumpLearning:
     Examples
     --------
     >>> JumpLearning(smoothing=0.1, floor=0.05)
-    JumpLearning(elite=0.1, smoothing=0.1, floor=0.05, l2=1.0, fewest=5)
+    JumpLearning(elite=0.1, smoothing=0.1, floor=0.05, l2=1.0, margin=3.0, fewest=5)
     """
 
     elite: float = 0.1

@@ -98,6 +98,10 @@ def adaptive(
     share = np.array(shares, dtype=np.float64)
     if share.shape != (len(KINDS),) or not (share >= 0.0).all() or not np.isclose(share.sum(), 1.0):
         raise ValueError(f"shares are {shares}; give one for each of {', '.join(KINDS)}, that add up to 1")
+    if len(transfers.record_ptr) < 2:
+        raise ValueError(
+            "transfers have no blocks, from which mates and candidates are drawn; give those of block_guided"
+        )
     if not 1 <= n_candidates < 128:
         raise ValueError(f"n_candidates is {n_candidates}; give at least 1, and below 128")
     split, merge = np.zeros(model.n_weights + 2), np.zeros(model.n_weights + 2)
