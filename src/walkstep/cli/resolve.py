@@ -4,7 +4,7 @@ import sys
 import time
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -71,8 +71,8 @@ def resolve(
         float | None, typer.Option(help="Begin the search with this share of the factors (Monte Carlo MCMC).")
     ] = None,
     jumps: Annotated[
-        str | None,
-        typer.Option(metavar="KIND", help="How the search moves: guided (by default), single, or adaptive."),
+        Literal["guided", "single", "adaptive"] | None,
+        typer.Option(help="How the search moves: guided (by default), single, or adaptive."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of all random acts.")] = 0,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
