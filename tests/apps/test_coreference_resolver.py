@@ -4,7 +4,7 @@ import pytest
 import walkstep
 from walkstep.apps.base import NotFittedError
 from walkstep.apps.coreference_resolver import CoreferenceResolver
-from walkstep.data.archive import ArchiveError
+from walkstep.data.archive import ArchiveError, load_archive, save_archive
 from walkstep.data.mentions import MentionDocuments
 from walkstep.learning.train import Trainer
 from walkstep.model.partition_templates import Affinity, Distinct, Size
@@ -110,15 +110,26 @@ def test_the_papers_proposer_teaches_too(stories):
     assert resolver.fit(stories[0]).evaluate(stories[1]).b_cubed.f1 > 0.9
 
 
-@pytest.mark.parametrize("jumps", ["single", "adaptive"])
+@pytest.mark.parametrize("jumps", ["guided", "single"])
 def test_other_jumps_answer_too_and_are_kept(jumps, stories, tmp_path):
     resolver = CoreferenceResolver(jumps=jumps, n_epochs=2, n_sweeps=40, random_state=0).fit(stories[0])
     assert resolver.evaluate(stories[1]).b_cubed.f1 > 0.9
-    assert (len(resolver.jumps_) > 0) == (jumps == "adaptive")
+    assert len(resolver.jumps_) == 0
     resolver.save(tmp_path / "stories.walkstep")
     loaded = CoreferenceResolver.load(tmp_path / "stories.walkstep")
     assert loaded.jumps == jumps
     assert loaded.predict(stories[1]).tolist() == resolver.predict(stories[1]).tolist()
+
+
+def test_what_jumps_have_learned_is_kept_and_told_from_that_of_other_kinds(resolver, stories, tmp_path):
+    path = tmp_path / "stories.walkstep"
+    assert len(resolver.jumps_) > 0
+    resolver.save(path)
+    assert CoreferenceResolver.load(path).predict(stories[1]).tolist() == resolver.predict(stories[1]).tolist()
+    description, arrays = load_archive(path, "CoreferenceResolver")
+    save_archive(path, "CoreferenceResolver", description, {**arrays, "jumps": arrays["jumps"][1:]})
+    with pytest.raises(ValueError, match=r"numbers of jumps that learned, .* by an earlier version; fit it again"):
+        CoreferenceResolver.load(path)
 
 
 def test_some_truth_is_enough(stories):
@@ -162,8 +173,9 @@ def test_top_weights_are_named(resolver):
     ("setting", "message"),
     [
         ({"signal": "muc"}, "signal is 'muc'; choose one of pair-accuracy"),
-        ({"jumps": "wild"}, "jumps is 'wild'; choose one of guided, single, uniform"),
+        ({"jumps": "wild"}, "jumps is 'wild'; choose one of adaptive, guided, single, uniform"),
         ({"n_epochs": 0}, "n_epochs is 0; give 1 or more"),
+        ({"n_search_sweeps": 0}, "n_search_sweeps is 0; give 1 or more"),
         ({"n_restarts": 0}, "n_restarts is 0; give 1 or more"),
         ({"n_sweeps": 0}, "n_sweeps is 0; give a number above 0"),
         ({"templates": "chain"}, "templates is 'chain'; give 'default'"),

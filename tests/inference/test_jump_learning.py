@@ -23,17 +23,17 @@ pytestmark = pytest.mark.xdist_group("partition")
 GROUPS = [[0, 1, 2, 3], [2, 3, 4, 5, 6], [5, 7], [0, 6, 7]]
 
 
-def adaptive_world(shares=(0.4, 0.6, 0.0, 0.0, 0.0), **settings):
+def adaptive_world(shares=(0.4, 0.6, 0.0, 0.0, 0.0, 0.0), **settings):
     toy = toy_of(8)
     jumps = adaptive(block_guided(blocks_of(8, GROUPS)), toy.model, shares=shares)
     return world_of(toy, proposer=jumps, **settings)
 
 
-def write(jumps, kinds, worth, cost=(1.0, 1.0, 1.0, 1.0, 1.0)):
+def write(jumps, kinds, worth, cost=(1.0, 1.0, 1.0, 1.0, 1.0, 1.0)):
     """A log of jumps without candidates, each kind of which has touched so many factors on average."""
     n = len(kinds)
     jumps.n_logged[0] = n
-    jumps.log_kind[:n], jumps.log_worth[:n], jumps.log_choice[:n] = kinds, worth, -1
+    jumps.log_kind[:n], jumps.log_gain[:n], jumps.log_worth[:n], jumps.log_choice[:n] = kinds, worth, worth, -1
     jumps.tally[:, 0] = 100.0
     jumps.tally[:, 3] = 100.0 * np.array(cost)
 
@@ -46,34 +46,34 @@ def parameters(jumps):
 
 
 def test_shares_go_part_of_the_way_to_those_of_the_elite():
-    world = adaptive_world(shares=(0.6, 0.4, 0.0, 0.0, 0.0))
+    world = adaptive_world(shares=(0.6, 0.4, 0.0, 0.0, 0.0, 0.0))
     # Nine of ninety are the elite: four moves of a mention, each worth 1 / 2, and five merges, each worth 1 / 10.
     kinds = np.array([MENTION, MERGE] * 45)
     worth = np.linspace(-1.0, 0.5, 90)
     worth[-9:] += 10.0
     worth[:3] = np.nan, -np.inf, np.nan  # of those that were never priced
-    write(world.proposer, kinds, worth, cost=(2.0, 10.0, 1.0, 1.0, 1.0))
+    write(world.proposer, kinds, worth, cost=(2.0, 10.0, 1.0, 1.0, 1.0, 1.0))
     assert kinds[-9:].tolist().count(MERGE) == 5
     learn_jumps(world, JumpLearning(elite=0.1, smoothing=0.5, floor=0.0))
     # 4 / 2 to 5 / 10 is 0.8 to 0.2; halfway from 0.6 to 0.4.
-    np.testing.assert_allclose(world.proposer.shares, [0.7, 0.3, 0.0, 0.0, 0.0], rtol=1e-12)
+    np.testing.assert_allclose(world.proposer.shares, [0.7, 0.3, 0.0, 0.0, 0.0, 0.0], rtol=1e-12)
     assert world.proposer.n_logged[0] == 0
 
 
 def test_no_kind_that_has_a_share_dies_out():
-    world = adaptive_world(shares=(0.5, 0.2, 0.2, 0.1, 0.0))
+    world = adaptive_world(shares=(0.5, 0.2, 0.2, 0.1, 0.0, 0.0))
     write(world.proposer, [MENTION] * 10, np.ones(10))
     learn_jumps(world, JumpLearning(elite=1.0, smoothing=1.0, floor=0.1))
-    np.testing.assert_allclose(world.proposer.shares, [0.7, 0.1, 0.1, 0.1, 0.0], rtol=1e-12)
+    np.testing.assert_allclose(world.proposer.shares, [0.7, 0.1, 0.1, 0.1, 0.0, 0.0], rtol=1e-12)
 
 
 @settings(max_examples=50)
 @given(
-    st.lists(st.sampled_from([0.0, 0.01, 1.0, 5.0]), min_size=5, max_size=5).filter(any),
-    st.lists(st.integers(0, 4), min_size=5, max_size=40),
+    st.lists(st.sampled_from([0.0, 0.01, 1.0, 5.0]), min_size=6, max_size=6).filter(any),
+    st.lists(st.integers(0, 5), min_size=5, max_size=40),
     st.floats(0.0, 1.0),
-    st.floats(0.0, 0.2),
-    st.lists(st.floats(1.0, 1e4), min_size=5, max_size=5),
+    st.floats(0.0, 0.16),
+    st.lists(st.floats(1.0, 1e4), min_size=6, max_size=6),
 )
 def test_shares_stay_shares(odds, drawn, smoothing, floor, cost):
     shares = np.array(odds) / sum(odds)
@@ -89,12 +89,12 @@ def test_shares_stay_shares(odds, drawn, smoothing, floor, cost):
 
 
 def test_of_a_long_log_the_last_jumps_count():
-    world = adaptive_world(shares=(0.5, 0.5, 0.0, 0.0, 0.0))
+    world = adaptive_world(shares=(0.5, 0.5, 0.0, 0.0, 0.0, 0.0))
     n = len(world.proposer.log_kind)
     write(world.proposer, [MERGE] * n, np.ones(n))
     world.proposer.n_logged[0] = 3 * n + 7
     learn_jumps(world, JumpLearning(elite=1.0, smoothing=1.0, floor=0.0))
-    assert world.proposer.shares.tolist() == [0.0, 1.0, 0.0, 0.0, 0.0]
+    assert world.proposer.shares.tolist() == [0.0, 1.0, 0.0, 0.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize("worth", [0.0, -1.0, -np.inf, np.nan])
@@ -128,7 +128,7 @@ def test_an_elite_of_too_few_teaches_nothing():
 def walked(n_moves=600, **settings):
     """A world whose log a walk of merges and splits has written, with weights that are not all zero."""
     toy = toy_of(8)
-    world = adaptive_world(shares=(0.0, 1.0, 0.0, 0.0, 0.0), **settings)
+    world = adaptive_world(shares=(0.0, 1.0, 0.0, 0.0, 0.0, 0.0), **settings)
     rng = np.random.default_rng(0)
     for weights in (world.proposer.split_weights, world.proposer.merge_weights):
         weights[:] = rng.normal(scale=0.3, size=len(weights))
@@ -142,6 +142,7 @@ def slow_candidates(toy, jumps, learning):
     n = int(jumps.n_logged[0])
     logged = [k for k in range(n) if jumps.log_choice[k] >= 0]
     best = sorted(logged, key=lambda k: -jumps.log_worth[k])[: int(np.ceil(learning.elite * len(logged)))]
+    best = best[: learning.most]
     found = []
     for k in best:
         if not jumps.log_worth[k] > 0.0:
@@ -240,14 +241,14 @@ def worlds_of_forty(seed, **settings):
     return toy, world_of(toy, proposer=guided), world_of(toy, proposer=learns)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(5))
 def test_jumps_that_learn_find_what_guided_ones_find_with_as_many_moves(seed):
-    toy, guided, learns = worlds_of_forty(seed)
-    scores = np.array(
-        [[search(world, toy.weights, n_moves=4000, rng=rng).score for world in (guided, learns)] for rng in range(4)]
-    )
-    assert scores[:, 1].mean() >= scores[:, 0].mean() - 1e-6
-    assert scores[:, 1].max() >= 0.999 * scores[:, 0].max()  # the very best may be one move away
+    # A world of these has its best partition behind worse ones, where either finds it in some searches only.
+    toy, guided, learns = worlds_of_forty(seed, shares=(0.2, 0.4, 0.1, 0.1, 0.1, 0.1))
+    best = [
+        max(search(world, toy.weights, n_moves=4000, rng=rng).score for rng in range(8)) for world in (guided, learns)
+    ]
+    assert best[1] >= 0.999 * best[0]
 
 
 def test_gains_that_make_up_for_chance_teach_nothing():
@@ -276,25 +277,25 @@ def test_a_search_says_what_became_of_each_kind_and_repeats_itself():
     assert first.assignment.tolist() == again.assignment.tolist()
     assert first[1:5] == again[1:5]
     assert first.jumps == again.jumps
-    assert [made.kind for made in first.jumps] == list(KINDS[:ANY])
+    assert [made.kind for made in first.jumps] == [kind for kind in KINDS if kind != KINDS[ANY]]
     assert sum(made.tried for made in first.jumps) == first.n_moves
     assert sum(made.share for made in first.jumps) == pytest.approx(1.0)
     assert all(0 <= made.taken <= made.tried <= made.factors for made in first.jumps)
     reached = partition_score(ends[-1].world, toy.weights) - partition_score(world, toy.weights)
     assert sum(made.gain for made in again.jumps) == pytest.approx(reached, abs=1e-6)
     assert again.jumps == tuple(tallies(ends[-1].world.proposer))
-    start = (0.75, 0.15, 0.05, 0.05)
+    start = (0.05, 0.9, 0.02, 0.02, 0.01)
     assert [made.share for made in first.jumps] != pytest.approx(start, abs=1e-3)
     # The world that was searched has its own jumps, which have learned nothing.
-    np.testing.assert_allclose(world.proposer.shares, [*start, 0.0], rtol=1e-12)
+    np.testing.assert_allclose(world.proposer.shares, [*start[:ANY], 0.0, start[ANY]], rtol=1e-12)
     assert not world.proposer.tally.any()
     assert search(guided, toy.weights, n_moves=500, rng=0).jumps == ()
 
 
 def test_a_search_learns_as_it_is_told():
-    toy, _, world = worlds_of_forty(1, shares=(0.5, 0.2, 0.1, 0.1, 0.1))
+    toy, _, world = worlds_of_forty(1, shares=(0.4, 0.2, 0.1, 0.1, 0.1, 0.1))
     still = search(world, toy.weights, n_moves=2000, rng=0, learning=JumpLearning(smoothing=0.0))
-    assert [made.share for made in still.jumps] == pytest.approx([0.5, 0.2, 0.1, 0.1, 0.1])
+    assert [made.share for made in still.jumps] == pytest.approx([0.4, 0.2, 0.1, 0.1, 0.1, 0.1])
     floored = search(world, toy.weights, n_moves=2000, rng=0, learning=JumpLearning(smoothing=1.0, floor=0.08))
     assert [made.kind for made in floored.jumps] == list(KINDS)
     assert min(made.share for made in floored.jumps) >= 0.08 - 1e-12
@@ -309,7 +310,7 @@ def test_jumps_learn_from_estimates_too():
 
 
 def test_a_focus_moves_only_its_mentions():
-    toy, _, world = worlds_of_forty(0, shares=(1.0, 0.0, 0.0, 0.0, 0.0))
+    toy, _, world = worlds_of_forty(0, shares=(1.0, 0.0, 0.0, 0.0, 0.0, 0.0))
     found = search(world, toy.weights, n_moves=500, rng=0, focus=[3, 17])
     assert [made.kind for made in found.jumps] == ["mention"]
     others = np.setdiff1d(np.arange(40), [3, 17])
@@ -333,10 +334,12 @@ def test_jumps_that_do_not_learn_are_named():
         ({"elite": 0.0}, "elite is 0.0 and smoothing 0.3; give a share above 0, and one from 0 to 1"),
         ({"elite": 1.5}, "elite is 1.5"),
         ({"smoothing": -0.1}, "smoothing -0.1"),
-        ({"floor": 0.3}, "floor is 0.3; give a share from 0 to 0.2"),
+        ({"floor": 0.3}, "floor is 0.3; give a share from 0 to 0.16"),
         ({"floor": -0.1}, "floor is -0.1"),
         ({"l2": -1.0}, "l2 is -1.0 and fewest 5; give 0 or more, and at least 1"),
         ({"fewest": 0}, "l2 is 1.0 and fewest 0"),
+        ({"most": -1}, "most is -1 and every 512; give numbers of jumps, 0 or more"),
+        ({"every": -1}, "most is 64 and every -1"),
     ],
 )
 def test_settings_out_of_range_are_named(settings, message):

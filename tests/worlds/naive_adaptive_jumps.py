@@ -8,6 +8,7 @@ import numpy as np
 from worlds.naive_partition import (
     _atom,
     _block_ways,
+    _drawn_ways,
     _mates,
     _moved,
     _several_ways,
@@ -43,7 +44,8 @@ class Twin:
 
     def paths(self, values):
         """All (partition after, probability, log q(back) - log q(there)), path by path; those that stay left out."""
-        share_mention, share_merge, share_several, share_swap, share_any = self.jumps.shares
+        share_mention, share_merge, share_several, share_swap, share_any, share_drawn = self.jumps.shares
+        n_looked = len(self.jumps.transfers.drawn)
         toy, groups, atom_of, most = self.toy, self.groups, self.atom_of, self.jumps.max_pairs
         for m in self.mentions:
             for share, ways in (
@@ -51,6 +53,7 @@ class Twin:
                 (share_several, _several_ways(toy, values, m, groups, atom_of, None, most)),
                 (share_swap, _swap_ways(values, m, groups, atom_of)),
                 (share_any, _uniform_ways(values, m, atom_of)),
+                (share_drawn, _drawn_ways(toy, values, m, groups, atom_of, None, n_looked)),
             ):
                 if share > 0.0:
                     yield from ((after, share * p / len(self.mentions), ratio) for after, p, ratio in ways)

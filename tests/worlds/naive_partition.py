@@ -177,14 +177,17 @@ def proposals(toy, values, proposer, groups, atom_of=None, guide=None):
     atom_of = list(range(n)) if atom_of is None else list(atom_of)
     found = []
     shares = [proposer.share_uniform, proposer.share_merge, proposer.share_swap, proposer.share_several]
+    shares.append(proposer.share_drawn)
     shares.append(1.0 - sum(shares))
+    n_looked = len(proposer.drawn)
     for m in range(n):
         for (after, chance, log_ratio), share in [
             *((way, shares[0]) for way in _uniform_ways(values, m, atom_of)),
             *((way, shares[1]) for way in _merge_ways(toy, values, m, groups, atom_of, guide, proposer.max_pairs)),
             *((way, shares[2]) for way in _swap_ways(values, m, groups, atom_of)),
             *((way, shares[3]) for way in _several_ways(toy, values, m, groups, atom_of, guide, proposer.max_pairs)),
-            *((way, shares[4]) for way in _block_ways(values, m, groups, atom_of)),
+            *((way, shares[4]) for way in _drawn_ways(toy, values, m, groups, atom_of, guide, n_looked)),
+            *((way, shares[5]) for way in _block_ways(values, m, groups, atom_of)),
         ]:
             if share * chance > 0.0:
                 found.append((after, share * chance / n, log_ratio))
@@ -335,3 +338,35 @@ def _several_ways(toy, values, m, groups, atom_of, guide, max_pairs):
                 if n_pairs <= max_pairs:
                     back = _groups_that_go(toy, after, m, (one, two), atom_of, guide)[tuple(values)][0]
                     yield after, chances[one] * chances[two] * p, np.log(back / p)
+
+
+def _looks(m, groups, n_looked):
+    """The members of a block that a mention looks at, and the probability of these: all, or so many in a row."""
+    mine = [members for members in groups if m in members]
+    total = sum((len(members) - 1) ** -RARITY for members in mine)
+    for members in mine:
+        chance = (len(members) - 1) ** -RARITY / total
+        if len(members) <= n_looked:
+            yield members, chance
+        else:
+            for start in range(len(members)):
+                yield (members + members)[start : start + n_looked], chance / len(members)
+
+
+def _drawn_ways(toy, values, m, groups, atom_of, guide, n_looked):
+    """To an entity with odds of exp(likeness to those looked at there, added up); alone with odds of 1."""
+    atom = _atom(m, atom_of)
+    is_alone = {i for i, v in enumerate(values) if v == values[m]} == atom
+    for looked, chance in _looks(m, groups, n_looked):
+        pull = {None: 0.0}
+        for mate in looked:
+            if mate not in atom:
+                pull[values[mate]] = pull.get(values[mate], 0.0) + toy.likeness(m, mate, guide)
+        own = None if is_alone else values[m]
+        if own not in pull:
+            continue
+        total = sum(np.exp(x) for x in pull.values())
+        for cluster, x in pull.items():
+            if cluster != own:
+                to = None if cluster is None else next(i for i, v in enumerate(values) if v == cluster)
+                yield _moved(values, atom, to), chance * np.exp(x) / total, pull[own] - x

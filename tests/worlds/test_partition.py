@@ -39,7 +39,8 @@ SHARES = {
     "mixed": {"share_merge": 0.4, "share_uniform": 0.3},
     "swap": {"share_merge": 0.0, "share_swap": 1.0},
     "several": {"share_merge": 0.0, "share_several": 1.0},
-    "every": {"share_merge": 0.2, "share_uniform": 0.2, "share_swap": 0.2, "share_several": 0.2},
+    "drawn": {"share_merge": 0.0, "share_drawn": 1.0},
+    "every": {"share_merge": 0.2, "share_uniform": 0.2, "share_swap": 0.2, "share_several": 0.1, "share_drawn": 0.1},
 }
 
 
@@ -156,7 +157,7 @@ def test_at_the_truth_unknown_mentions_are_alone():
 # --- moves
 
 
-@pytest.mark.parametrize("kind", ["uniform", "block", "mixed", "swap", "several"])
+@pytest.mark.parametrize("kind", ["uniform", "block", "mixed", "swap", "several", "drawn"])
 @pytest.mark.parametrize(
     "held",
     [
@@ -185,7 +186,8 @@ def test_verbs_say_what_moves_do(kind, held):
 
 @pytest.mark.parametrize("kind", ["block", "merge", "swap"])
 def test_ways_there_and_back_balance(kind):
-    # Not for moves to any entity: which one a random number means depends on the order that slots have come to.
+    # Not for moves to any entity: which one a random number means depends on the order that slots have come to. Nor to
+    # the one that draws a mention: there the same number means to stay.
     toy = toy_of(4)
     truth = [0, 0, 1, 1]
     world = world_of(toy, truth=truth, assignment=[0, 0, 0, 1], proposer=proposer_of(kind, 4), signal=b_cubed(truth))
@@ -229,10 +231,12 @@ def draw_proposals(world, rng, after, ratios):
 
 
 def drawn(world, n, rng):
-    """How often each (partition, log ratio) was drawn; moves that stay are left out."""
+    """How often each (partition, log ratio) was drawn; moves that stay, or have no way back, are left out."""
     after, ratios = np.zeros((n, len(world.truth)), np.int32), np.zeros(n)
     draw_proposals(world, rng, after, ratios)
-    rows, counts = np.unique(np.column_stack([after, ratios.round(9)]), axis=0, return_counts=True)
+    lead_back = ratios > -np.inf
+    told = np.column_stack([after, ratios.round(9)])[lead_back]
+    rows, counts = np.unique(told, axis=0, return_counts=True)
     found = {}
     for row, count in zip(rows, counts, strict=True):
         partition = tuple(first_mentions(row[:-1].astype(np.int32)).tolist())
@@ -261,10 +265,19 @@ KERNELS = {
     "several of a few": ("several", {"max_pairs": 4}, None),
     "even several with an atom": ("several", {"even_splits": True}, [[1, 2]]),
     "several with an atom": ("several", {}, [[0, 3]]),
+    "drawn": ("drawn", {}, None),
+    "guided drawn": ("drawn", {"guide": True}, None),
+    "drawn by a few": ("drawn", {"guide": True, "n_looked": 2}, None),
+    "drawn with an atom": ("drawn", {"guide": True}, [[0, 3]]),
     "every": ("every", {}, None),
     "every with an atom": ("every", {}, [[1, 2]]),
 }
-IN_PARTS = ("small merges", "swap", "several")  # walks of these alone do not come from any partition to any other
+IN_PARTS = (
+    "small merges",
+    "swap",
+    "several",
+    "a few",
+)  # walks of these alone do not come from any partition to any other
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -274,6 +287,8 @@ def test_proposers_keep_detailed_balance_over_all_partitions(name):
     toy, n_draws = toy_of(5), 5000
     guide = 0.5 * toy.weights if settings.get("guide") else None
     proposer = proposer_of(kind, 5, **({"guide": guide} if guide is not None else settings))
+    if "n_looked" in settings:
+        proposer = proposer._replace(drawn=proposer.drawn[: settings["n_looked"]])
     pull = 0.0 * toy.weights if proposer.is_even else guide  # no pull to either side is a coin
     held = link_constraints(5, together=together)
     atom_of = None if together is None else held.atom_of.tolist()
@@ -286,7 +301,7 @@ def test_proposers_keep_detailed_balance_over_all_partitions(name):
         for after, chance, ratio in proposals(toy, y, proposer, GROUPS[5], atom_of, pull):
             t = states.index(after)
             matrix[s, t] += chance * min(1.0, np.exp(score[t] - score[s] + ratio))
-            key = after, round(float(ratio), 6)
+            key = after, round(round(float(ratio), 9), 6)
             expected[key] = expected.get(key, 0.0) + chance
         found = drawn(world_of(toy, assignment=y, proposer=proposer, constraints=held), n_draws, rng)
         assert found.keys() <= expected.keys()
@@ -343,6 +358,24 @@ def test_a_copy_of_a_world_walks_alone():
     assert copy.model.pair_offset is world.model.pair_offset
 
 
+@pytest.mark.parametrize("has_compared", [False, True])
+def test_walks_from_one_world_share_no_memory_of_pairs(has_compared):
+    toy = toy_of(8)
+    world = world_of(toy, proposer=proposer_of("every", 8))
+    if has_compared:
+        partition_score(world._replace(clusters=world_of(toy, assignment=[0] * 8).clusters), toy.weights)
+        assert world.pairs.n_compared[0] == 8 * 7 / 2
+    sampler = metropolis(world, 0.1 * toy.weights, n_moves=300)
+    kept = [part.copy() for part in world.pairs if isinstance(part, np.ndarray)]
+    one, other = sampler.init(), sampler.init()
+    ends = [sampler.step(stream(4), state)[0].values.tolist() for state in (one, other)]
+    assert ends[0] == ends[1]
+    for state in (one, other):
+        assert state.world.pairs.n_compared[0] == 8 * 7 / 2
+    for was, part in zip(kept, [x for x in world.pairs if isinstance(x, np.ndarray)], strict=True):
+        np.testing.assert_array_equal(was, part)
+
+
 # --- bad arguments
 
 
@@ -384,11 +417,11 @@ def test_shares_of_moves_are_checked():
     blocks = blocks_of(4, GROUPS[4])
     with pytest.raises(ValueError, match=r"shares are share_merge=0.7, share_uniform=0.5, .*; give each from 0 to 1"):
         block_guided(blocks, share_merge=0.7, share_uniform=0.5)
-    for name in ("share_merge", "share_uniform", "share_swap", "share_several"):
+    for name in ("share_merge", "share_uniform", "share_swap", "share_several", "share_drawn"):
         for share in (-0.1, np.nan, 1.1):
             with pytest.raises(ValueError, match=f"{name}={share}.* at most 1 together"):
                 block_guided(blocks, **{name: share})
-    block_guided(blocks, share_merge=0.1, share_uniform=0.2, share_swap=0.3, share_several=0.4)
+    block_guided(blocks, share_merge=0.1, share_uniform=0.2, share_swap=0.3, share_several=0.2, share_drawn=0.2)
 
 
 @pytest.mark.parametrize(

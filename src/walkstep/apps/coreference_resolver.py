@@ -12,8 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from walkstep.apps.base import Estimator
 from walkstep.apps.coreference_search import (
     JUMPS,
+    N_SWEEPS,
     N_TO_LEARN_FROM,
     best_entities,
+    known_jumps,
     search_jumps,
     walk_jumps,
 )
@@ -89,14 +91,15 @@ class CoreferenceResolver(Estimator):
         Use the average of the weights over all steps.
     signal : {"pair-accuracy", "pair-f1", "b-cubed"}
         The metric to train on.
-    jumps : {"guided", "single", "uniform", "adaptive"}
-        How walks move. Guided: a mention goes to the entity of a random other mention, or to any, with merges and
-        splits now and then. Single: the same without merges and splits. Uniform: to any entity, all equally likely (the
-        SampleRank paper's). Adaptive: all kinds of jumps, of which a search learns how often to try each, and what to
-        merge and split; what it learns on training documents is where it starts in new ones. It trains as guided walks
-        do.
-    n_search_sweeps : int
-        Steps of the search for the best entities, as a multiple of the mentions.
+    jumps : {"adaptive", "guided", "single", "uniform"}
+        How walks move. Adaptive: a mention looks at all others at once and goes to the entity that draws it most, or
+        jumps of other kinds are made, of which a search learns how often to try each, and what to merge and split;
+        what it learns on training documents is where it starts in new ones. It trains as guided walks do. Guided: a
+        mention goes to the entity of a random other mention, or to any, with merges and splits now and then. Single:
+        the same without merges and splits. Uniform: to any entity, all equally likely (the SampleRank paper's).
+    n_search_sweeps : int, optional
+        Steps of the search for the best entities, as a multiple of the mentions; by default 200, or 10 of adaptive
+        jumps, each of which looks further.
     n_restarts : int
         How often that search is made; the best answer is kept.
     n_threads : int
@@ -142,8 +145,8 @@ class CoreferenceResolver(Estimator):
         n_sweeps: float = 60.0,
         average: bool = True,
         signal: str = "pair-accuracy",
-        jumps: str = "guided",
-        n_search_sweeps: int = 200,
+        jumps: str = "adaptive",
+        n_search_sweeps: int | None = None,
         n_restarts: int = 1,
         n_threads: int = 1,
         random_state: int | None = None,
@@ -234,19 +237,25 @@ class CoreferenceResolver(Estimator):
             document = encoded.document(d)
             if document.document_ptr[-1] > 1:
                 found = best_entities(
-                    self._world(document), self.weights_, learned, n_sweeps=self.n_search_sweeps, learns=True, seed=d
+                    self._world(document), self.weights_, learned, n_sweeps=self.search_sweeps, learns=True, seed=d
                 )
                 learned = found.learned
         # As a saved model holds it.
         return learned.astype(np.float32).astype(np.float64)
 
+    @property
+    def search_sweeps(self) -> int:
+        """Steps of a search, as a multiple of the mentions."""
+        return N_SWEEPS[self.jumps] if self.n_search_sweeps is None else self.n_search_sweeps
+
     def _check_settings(self) -> None:
         for name, choices in (("signal", _SIGNALS), ("jumps", JUMPS)):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name} is {getattr(self, name)!r}; choose one of {', '.join(choices)}")
-        for name in ("n_epochs", "n_search_sweeps", "n_restarts", "n_threads"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; give 1 or more")
+        counts = {"n_epochs": self.n_epochs, "n_search_sweeps": self.search_sweeps}
+        for name, count in {**counts, "n_restarts": self.n_restarts, "n_threads": self.n_threads}.items():
+            if count < 1:
+                raise ValueError(f"{name} is {count}; give 1 or more")
         if not self.n_sweeps > 0:
             raise ValueError(f"n_sweeps is {self.n_sweeps}; give a number above 0")
         if isinstance(self.templates, str) and self.templates != "default":
@@ -291,7 +300,7 @@ class CoreferenceResolver(Estimator):
             self._world(document),
             self.weights_,
             self.jumps_,
-            n_sweeps=self.n_search_sweeps,
+            n_sweeps=self.search_sweeps,
             n_restarts=self.n_restarts,
             seed=seed,
         ).values
@@ -365,7 +374,7 @@ class CoreferenceResolver(Estimator):
         no_columns = {name: np.zeros(0, np.int32) for name in DISTINCT_COLUMNS}
         resolver.layout_ = ground_partition(templates, resolver.features_.n_levels, no_columns).layout
         resolver.weights_ = arrays["weights"].astype(np.float64)
-        resolver.jumps_ = arrays.get("jumps", np.zeros(0)).astype(np.float64)
+        resolver.jumps_ = known_jumps(arrays.get("jumps", np.zeros(0)).astype(np.float64), resolver.layout_.size)
         resolver.epochs_ = []
         return resolver
 

@@ -7,20 +7,22 @@ from numpy.typing import NDArray
 
 from walkstep.features.blocks import Blocks
 from walkstep.inference.annealing import anneal, geometric
-from walkstep.inference.jump_learning import learn_jumps
+from walkstep.inference.jump_learning import JumpLearning, learn_jumps
 from walkstep.inference.metropolis import metropolis
 from walkstep.model.partition_templates import PartitionModel
-from walkstep.worlds.adaptive_jumps import AdaptiveJumps, adaptive
+from walkstep.worlds.adaptive_jumps import KINDS, AdaptiveJumps, adaptive
 from walkstep.worlds.jumps import Jumps
 from walkstep.worlds.partition import PartitionWorld
 from walkstep.worlds.partition_proposers import TransferProposer, block_guided, uniform_mention
 
-JUMPS = ("guided", "single", "uniform", "adaptive")
+JUMPS = ("adaptive", "guided", "single", "uniform")
 """Ways to walk through the entities of a document."""
 N_TO_LEARN_FROM = 10
 """Training documents that jumps learn from before they go to new ones."""
-_BLOCK = 10  # moves for each mention between two looks at the temperature
-_SHARES = (0.55, 0.1, 0.05, 0.05, 0.25)  # of adaptive jumps, at first
+N_SWEEPS = {"guided": 200, "single": 200, "uniform": 200, "adaptive": 10}
+"""Moves of a search for each mention, unless it is told."""
+_N_STEPS = 20  # looks at the temperature, at most, and greedy ones at the end
+_SHARES = (0.05, 0.1, 0.02, 0.02, 0.05, 0.76)  # of adaptive jumps, at first
 
 
 class BestEntities(NamedTuple):
@@ -74,18 +76,20 @@ def _annealed(
     rng: np.random.Generator,
 ) -> BestEntities:
     n = len(world.truth)
-    sampler = metropolis(world, weights, n_moves=_BLOCK * n)
-    n_steps = -(-n_sweeps // _BLOCK)
+    n_steps = min(n_sweeps, _N_STEPS)
+    sampler = metropolis(world, weights, n_moves=max(1, n_sweeps * n // n_steps))
     state = sampler.init(np.arange(n))
     jumps = state.world.proposer
     if isinstance(jumps, AdaptiveJumps) and len(learned):
         _put(jumps, learned)
 
-    def learn(step, state, info):
-        if learns:
-            learn_jumps(state.world, temperature=info.temperature)
+    learning = JumpLearning()
 
-    found = anneal(sampler, state, n_steps, rng=rng, schedule=geometric(1.0, 0.05), max_greedy=n_steps, callback=learn)
+    def learn(step, state, info):
+        if learns and learning.is_due(jumps):
+            learn_jumps(state.world, learning, temperature=info.temperature)
+
+    found = anneal(sampler, state, n_steps, rng=rng, schedule=geometric(1.0, 0.05), max_greedy=_N_STEPS, callback=learn)
     kept = _taken(jumps) if isinstance(jumps, AdaptiveJumps) else learned
     return BestEntities(found.values, found.score, kept)
 
@@ -95,6 +99,17 @@ def _put(jumps: AdaptiveJumps, learned: NDArray[np.float64]) -> None:
     n = len(jumps.shares)
     jumps.shares[:] = learned[:n] / learned[:n].sum()  # rounded when it was saved
     jumps.split_weights[:], jumps.merge_weights[:] = np.split(learned[n:], 2)
+
+
+def known_jumps(learned: NDArray[np.float64], n_weights: int) -> NDArray[np.float64]:
+    """What a saved model says of jumps, an error where it is of kinds that there are no more."""
+    n = len(KINDS) + 2 * (n_weights + 2)
+    if len(learned) not in (0, n):
+        raise ValueError(
+            f"the model holds {len(learned)} numbers of jumps that learned, where those of today have {n}: it was "
+            "saved by an earlier version; fit it again"
+        )
+    return learned
 
 
 def _taken(jumps: AdaptiveJumps) -> NDArray[np.float64]:

@@ -40,19 +40,25 @@ class JumpLearning:
         them for what it loses by chance, and gets nowhere.
     fewest : int
         Fewer jumps than this in an elite teach nothing.
+    most : int
+        No more than so many jumps, the best ones, teach how to choose candidates.
+    every : int
+        Searches learn once so many jumps have been tried since the last time.
 
     Examples
     --------
     >>> JumpLearning(smoothing=0.1, floor=0.05)
-    JumpLearning(elite=0.1, smoothing=0.1, floor=0.05, l2=1.0, margin=3.0, fewest=5)
+    JumpLearning(elite=0.1, smoothing=0.1, floor=0.05, l2=1.0, margin=3.0, fewest=5, most=64, every=512)
     """
 
     elite: float = 0.1
     smoothing: float = 0.3
-    floor: float = 0.02
+    floor: float = 0.005
     l2: float = 1.0
     margin: float = 3.0
     fewest: int = 5
+    most: int = 64
+    every: int = 512
 
     def __post_init__(self) -> None:
         if not 0.0 < self.elite <= 1.0 or not 0.0 <= self.smoothing <= 1.0:
@@ -63,6 +69,12 @@ class JumpLearning:
             raise ValueError(f"floor is {self.floor}; give a share from 0 to {1.0 / len(KINDS)}")
         if not 0.0 <= self.l2 < np.inf or self.fewest < 1:
             raise ValueError(f"l2 is {self.l2} and fewest {self.fewest}; give 0 or more, and at least 1")
+        if self.most < 0 or self.every < 0:
+            raise ValueError(f"most is {self.most} and every {self.every}; give numbers of jumps, 0 or more")
+
+    def is_due(self, jumps: AdaptiveJumps) -> bool:
+        """Whether enough jumps have been tried to learn from."""
+        return bool(jumps.n_logged[0] >= self.every)
 
 
 class JumpTally(NamedTuple):
@@ -129,7 +141,7 @@ def learn_jumps(world: PartitionWorld, learning: JumpLearning | None = None, *, 
     jumps.n_logged[0] = 0
     told = ~np.isnan(jumps.log_worth[:n]) & (jumps.log_gain[:n] >= learning.margin * temperature)
     worth = np.where(told, jumps.log_worth[:n], -np.inf)
-    best = _elite(worth, learning)
+    best = _elite(np.where(told, jumps.log_gain[:n], -np.inf), learning)
     if len(best) >= learning.fewest:
         # A jump counts by what it takes to try one of its kind: what is sampled are factors, not jumps.
         kinds = jumps.log_kind[best]
@@ -137,7 +149,7 @@ def learn_jumps(world: PartitionWorld, learning: JumpLearning | None = None, *, 
         fitted = Categorical().fit(jumps.shares, kinds, 1.0 / cost[kinds])
         jumps.shares[:] = _smoothed(jumps.shares, fitted, learning)
     chosen = np.flatnonzero(jumps.log_choice[:n] >= 0)
-    best = chosen[_elite(worth[chosen], learning)]
+    best = chosen[_elite(worth[chosen], learning)[: learning.most]]
     if len(best) >= learning.fewest:
         _learn_candidates(world, jumps, best, learning)
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from walkstep.compiled import compiled, loop_for
+from walkstep.compiled import Again, compiled, loop_for
 from walkstep.inference.base import Sampler
 from walkstep.inference.gibbs import check_temperature
 from walkstep.inference.monte_carlo import max_factors as most_factors
@@ -16,7 +16,7 @@ from walkstep.model.graph import Graph
 from walkstep.references import refer
 from walkstep.worlds.base import commit, note, verbs_of
 from walkstep.worlds.labels import LabelWorld, label_world
-from walkstep.worlds.pair_levels import with_scores
+from walkstep.worlds.pair_levels import own_memory, with_scores
 from walkstep.worlds.partition import PartitionWorld, at_assignment, partition_score
 from walkstep.worlds.proposers import UniformFlip
 from walkstep.worlds.signals import Hamming
@@ -138,7 +138,7 @@ def metropolis(
             )
     if look is None and not hasattr(world, "values"):
         raise ValueError(f"{type(world).__name__} has no field 'values'; say with look= what a draw keeps of it")
-    walk = loop_for(_walk, world)
+    walk = Again(loop_for(_walk, world))
     template = world
     if is_sampled and max_factors is None:
         max_factors = most_factors(world)
@@ -154,7 +154,7 @@ def metropolis(
             of_all = 1.0 if share is None else share
             most = max_factors or 0
             transition = monte_carlo_transition(most, temperature, share=of_all, by_side=by_side, screen=screen)
-        own = own_arrays(template)
+        own = own_world(template)
         if isinstance(template, PartitionWorld):
             own = own if values is None else at_assignment(own, values)
             own = own._replace(pairs=with_scores(own.pairs))
@@ -207,6 +207,13 @@ def _check_document(world: Any, document: int | None) -> None:
         raise ValueError(f"document is {document}, but {type(world).__name__} is no partition world; leave it out")
     if document is not None and not 0 <= document < n:
         raise ValueError(f"document is {document}; the world has documents 0 to {n - 1}")
+
+
+def own_world(world: Any) -> Any:
+    """A copy of a world that shares only what is read-only; nothing is copied of a memory that holds nothing yet."""
+    if not isinstance(world, PartitionWorld):
+        return own_arrays(world)
+    return own_arrays(world._replace(pairs=None))._replace(pairs=own_memory(world.pairs))
 
 
 def own_arrays(world: Any) -> Any:

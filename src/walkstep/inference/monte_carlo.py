@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from walkstep.compiled import compiled
-from walkstep.inference.transitions import TRANSITIONS, accepts
-from walkstep.worlds.base import delta, difference, factor, factor_score, forbids, n_factors, n_leaving, propose
+from walkstep.inference.transitions import TRANSITIONS, accepts, accepts_draft
+from walkstep.worlds.base import delta, difference, draft, factor, factor_score, forbids, n_factors, n_leaving
 from walkstep.worlds.jumps import may_swap
 from walkstep.worlds.labels import LabelWorld
 from walkstep.worlds.partition import PartitionWorld
@@ -207,12 +207,12 @@ def estimate(transition, world, move, weights, phi, rng):
 
 @compiled(inline=True)
 def _attempt_monte_carlo(transition, world, weights, scale, phi, rng):
-    move, ratio = propose(world, rng)
+    move, ratio = draft(world, rng)
     if forbids(world, move):
         _put_back(transition)
         return move, -np.inf, False
     change = scale * estimate(transition, world, move, weights, phi, rng)
-    return move, change, accepts(change, ratio, transition.temperature[0], rng)
+    return move, change, accepts_draft(world, move, change, ratio, transition.temperature[0], rng)
 
 
 @compiled(inline=True)

@@ -19,11 +19,27 @@ from walkstep.worlds.partition import PartitionWorld, partition_score
 from walkstep.worlds.partition_proposers import n_drawn_from
 from walkstep.worlds.randomness import Seed, stream
 
-MOVES_PER_MENTION = 60
-"""Moves of a search for each mention that may move: on Cora 50 find the same score as 400."""
-MOVES_PER_MATE = 0.5
-"""And one more for every two others among whom its mate is drawn."""
-_GREEDY_PER_MENTION = 5  # moves that a greedy block makes at least, so that "nothing gains" means something
+
+class _Effort(NamedTuple):
+    """How many moves a search makes for each mention that may move."""
+
+    per_mention: float
+    per_mate: float  # for each other among whom a mate is drawn
+    greedy: float  # in a greedy block, at least, so that "nothing gains" means something
+    n_blocks: int
+
+
+_ANY = _Effort(60.0, 0.5, 5.0, 50)  # on Cora 50 moves for each mention find the same score as 400
+_ADAPTIVE = _Effort(3.0, 0.0, 0.5, 20)  # each is chosen among many, and learned from after a block
+
+
+def _effort(world: PartitionWorld) -> _Effort:
+    return _ADAPTIVE if isinstance(world.proposer, AdaptiveJumps) else _ANY
+
+
+def _n_movable(world: PartitionWorld) -> int:
+    """How many mentions may be drawn to move."""
+    return len(world.proposer.focus) or len(world.truth)
 
 
 class Found(NamedTuple):
@@ -105,10 +121,10 @@ def partition_sampler(
 
 
 def default_moves(world: PartitionWorld) -> int:
-    """How many moves a search makes unless told: more for more mentions, and for more mates in their blocks."""
-    proposer = world.proposer
-    n_others = n_drawn_from(mates_of(proposer), len(world.truth))
-    return int((len(proposer.focus) or len(world.truth)) * (MOVES_PER_MENTION + MOVES_PER_MATE * n_others))
+    """How many moves a search makes unless told: more for more mentions and more mates, fewer where jumps learn."""
+    effort = _effort(world)
+    n_others = n_drawn_from(mates_of(world.proposer), len(world.truth)) if effort.per_mate else 0.0
+    return int(_n_movable(world) * (effort.per_mention + effort.per_mate * n_others))
 
 
 def focus_on(world: PartitionWorld, mentions: ArrayLike) -> PartitionWorld:
@@ -131,7 +147,7 @@ def search(
     temperatures: Schedule | None = None,
     shares: Schedule | None = None,
     screen: bool = False,
-    n_blocks: int = 50,
+    n_blocks: int | None = None,
     max_greedy: int = 100,
     rng: Seed = None,
     focus: ArrayLike | None = None,
@@ -147,7 +163,7 @@ def search(
     weights : float array (n_weights,)
     n_moves : int, optional
         Moves before the greedy end; by default 60 for each mention that may move, and one more for every two
-        others among whom its mate is drawn.
+        others among whom its mate is drawn. Of `adaptive` jumps, each of which is chosen among many, 3.
     temperatures : callable, optional
         ``(progress) -> temperature``, asked with 0 at the first block and 1 at the last; by default ``geometric``
         from 0.5 to 0.01. Weights of another scale want others; far hotter ones melt large entities, which then do
@@ -156,10 +172,10 @@ def search(
         ``(progress) -> share`` of the factors to look at (Monte Carlo MCMC), such as `coarse_to_fine`; by default
         all.
     screen : bool
-        Whether one factor of where a move goes may turn it down, before the greedy end; see `monte_carlo_transition`.
+        Whether one factor of where a move goes may turn it down; see `monte_carlo_transition`.
         Where comparing is what costs, a search takes a fraction of the time.
-    n_blocks : int
-        Blocks of moves; temperature and share change between them.
+    n_blocks : int, optional
+        Blocks of moves; temperature and share change between them. By default 50, or 20 of adaptive jumps.
     max_greedy : int
         At most so many blocks at temperature 0 follow, until one gains nothing.
     rng : int or numpy Generator
@@ -178,16 +194,19 @@ def search(
     """
     if n_moves is not None and n_moves < 1:
         raise ValueError(f"n_moves is {n_moves}; give at least 1")
+    effort = _effort(world)
+    n_blocks = effort.n_blocks if n_blocks is None else n_blocks
     if n_blocks < 1 or max_greedy < 0:
         raise ValueError(f"n_blocks is {n_blocks} and max_greedy {max_greedy}; give at least 1 and at least 0")
     temperatures = geometric(0.5, 0.01) if temperatures is None else temperatures
     shares = constant(1.0) if shares is None else shares
+    learning = JumpLearning() if learning is None else learning
     if focus is not None:
         world = focus_on(world, focus)
     n_moves = default_moves(world) if n_moves is None else n_moves
     sampler = partition_sampler(world, weights, n_moves=max(1, n_moves // n_blocks), screen=screen)
-    n_greedy = max(n_moves // n_blocks, _GREEDY_PER_MENTION * (len(world.proposer.focus) or len(world.truth)))
-    greedy = partition_sampler(world, weights, n_moves=n_greedy)
+    n_greedy = max(1, n_moves // n_blocks, int(effort.greedy * _n_movable(world)))
+    greedy = partition_sampler(world, weights, n_moves=n_greedy, screen=screen)
     words = stream(rng)
     state = sampler.init()
     best = _Best(world.constraints)
@@ -208,7 +227,8 @@ def search(
             moves, factors = moves + info.n_moves, factors + (info.n_factors or 0)
             if share == 1.0:  # a score from nothing after every coarse block would cost more than the block
                 best.look(sampler.values(state), sampler.score(state))
-            if isinstance(state.world.proposer, AdaptiveJumps):
+            jumps = state.world.proposer
+            if isinstance(jumps, AdaptiveJumps) and learning.is_due(jumps):
                 learn_jumps(state.world, learning, temperature=temperature)
             if callback is not None:
                 callback(t + 1, state, info)

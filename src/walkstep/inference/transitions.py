@@ -11,7 +11,7 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from walkstep.compiled import INLINE, compiled
-from walkstep.worlds.base import delta, difference, propose, signal
+from walkstep.worlds.base import delta, difference, draft, settle, signal
 from walkstep.worlds.labels import LabelWorld, conditional, prefetch
 from walkstep.worlds.moves import Flip
 from walkstep.worlds.randomness import below, uniform
@@ -143,10 +143,18 @@ def pick(scores, n, temperature, u):
 
 
 @compiled(inline=True)
+def accepts_draft(world, move, change, ratio, temperature, rng):
+    """The same for a move whose ratio is not settled yet: it is only where it tells."""
+    if temperature <= 0.0 or change == -np.inf:
+        return change >= 0.0
+    return accepts(change, settle(world, move, ratio), temperature, rng)
+
+
+@compiled(inline=True)
 def _attempt_metropolis(transition, world, weights, scale, phi, rng):
-    move, ratio = propose(world, rng)
+    move, ratio = draft(world, rng)
     change = scale * delta(world, move, weights, phi)
-    return move, change, accepts(change, ratio, transition.temperature[0], rng)
+    return move, change, accepts_draft(world, move, change, ratio, transition.temperature[0], rng)
 
 
 @compiled(inline=True)

@@ -16,18 +16,19 @@ from walkstep.model.partition_templates import PartitionModel
 from walkstep.separate import separate
 from walkstep.worlds.block_mates import draw_mate
 from walkstep.worlds.group_jumps import move_several
-from walkstep.worlds.mention_jumps import to_any_entity, to_entity_of_mate
+from walkstep.worlds.mention_jumps import to_any_entity, to_drawn_entity, to_entity_of_mate
 from walkstep.worlds.merge_jumps import merge_or_split_two
 from walkstep.worlds.pair_levels import look
 from walkstep.worlds.pair_scores import pair_score
-from walkstep.worlds.partition_proposers import TransferProposer
+from walkstep.worlds.partition_proposers import TransferProposer, with_scratch
 from walkstep.worlds.randomness import below, uniform
 from walkstep.worlds.split_sides import FARTHEST
 from walkstep.worlds.swap_jumps import swap
 from walkstep.worlds.transfers import same_atom, stay
+from walkstep.worlds.unsettled import NOTHING, leave, settle_transfer
 
-MENTION, MERGE, SEVERAL, SWAP, ANY = range(5)
-KINDS = ("mention", "merge or split", "several", "swap", "any entity")
+MENTION, MERGE, SEVERAL, SWAP, ANY, DRAWN = range(6)
+KINDS = ("mention", "merge or split", "several", "swap", "any entity", "best entity")
 """Kinds of jumps, as shares of them are given."""
 _N_LOGGED = 1 << 12
 
@@ -36,13 +37,13 @@ class AdaptiveJumps(NamedTuple):
     """Where jumps are drawn from; see `adaptive`. K is the number of candidates, L of samples that are kept."""
 
     transfers: TransferProposer
-    shares: NDArray[np.float64]  # (5,) of each kind
+    shares: NDArray[np.float64]  # (6,) of each kind
     split_weights: NDArray[np.float64]  # (n_weights + 2,) of a pair that is together; then of 1, and of the size
     merge_weights: NDArray[np.float64]  # of a pair that is apart
     kind: NDArray[np.int64]  # (2,) of the jump drawn last, and the candidate that was chosen
     pairs: NDArray[np.int64]  # (K, 2) the candidates
     odds: NDArray[np.float64]  # (K,) of each
-    tally: NDArray[np.float64]  # (5, 4) of each kind: tried, taken, what those gained, and factors touched
+    tally: NDArray[np.float64]  # (6, 4) of each kind: tried, taken, what those gained, and factors touched
     n_logged: NDArray[np.int64]  # (1,) jumps so far; the last L are kept
     log_kind: NDArray[np.int8]  # (L,)
     log_gain: NDArray[np.float64]  # (L,) what each would gain
@@ -66,9 +67,10 @@ def adaptive(
     transfers: TransferProposer,
     model: PartitionModel,
     *,
-    shares: ArrayLike = (0.75, 0.15, 0.05, 0.05, 0.0),
+    shares: ArrayLike = (0.05, 0.9, 0.02, 0.02, 0.0, 0.01),
     weights: ArrayLike | None = None,
-    n_candidates: int = 4,
+    sharpness: float = 2.0,
+    n_candidates: int = 16,
 ) -> AdaptiveJumps:
     """Jumps whose kinds and candidates a walk can learn; see `walkstep.inference.jump_learning`.
 
@@ -77,11 +79,15 @@ def adaptive(
     transfers : TransferProposer
         What `block_guided` gives, for its blocks, focus, guide and largest merge; its own shares are not used.
     model : PartitionModel
-    shares : float array (5,)
-        Of single mentions, of merges and splits, of moves of several, of swaps, and of moves to any entity.
+    shares : float array (6,)
+        Of single mentions, of merges and splits, of moves of several, of swaps, and of moves to any entity and to the
+        one that draws a mention most.
     weights : float array (n_weights,), optional
         Of the model. Pairs that they speak for are merged more often at first, and those they speak against are
         split; without them all candidates are alike.
+    sharpness : float
+        How much they say at first: a pair that they score x is merged with odds of exp(sharpness x), or split with
+        exp(-sharpness x).
     n_candidates : int
         Pairs among which a merge or a split is chosen.
 
@@ -93,7 +99,7 @@ def adaptive(
     >>> one_block = Blocks(np.array([0, 4]), np.arange(4), np.arange(5), np.zeros(4, int))
     >>> jumps = adaptive(block_guided(one_block), ground_partition([Affinity()], {"title": 3}, {}).model)
     >>> dict(zip(KINDS, jumps.shares.tolist()))
-    {'mention': 0.75, 'merge or split': 0.15, 'several': 0.05, 'swap': 0.05, 'any entity': 0.0}
+    {'mention': 0.05, 'merge or split': 0.9, 'several': 0.02, 'swap': 0.02, 'any entity': 0.0, 'best entity': 0.01}
     """
     share = np.array(shares, dtype=np.float64)
     if share.shape != (len(KINDS),) or not (share >= 0.0).all() or not np.isclose(share.sum(), 1.0):
@@ -102,6 +108,8 @@ def adaptive(
         raise ValueError(
             "transfers have no blocks, from which mates and candidates are drawn; give those of block_guided"
         )
+    if not 0.0 <= sharpness < np.inf:
+        raise ValueError(f"sharpness is {sharpness}; give 0, where candidates are alike, or more")
     if not 1 <= n_candidates < 128:
         raise ValueError(f"n_candidates is {n_candidates}; give at least 1, and below 128")
     split, merge = np.zeros(model.n_weights + 2), np.zeros(model.n_weights + 2)
@@ -109,10 +117,9 @@ def adaptive(
         given = np.asarray(weights, dtype=np.float64)
         if given.shape != (model.n_weights,):
             raise ValueError(f"weights have shape {given.shape}; give one for each of {model.n_weights} statistics")
-        split[:-2], merge[:-2] = -0.5 * given, 0.5 * given
-    n_sides = len(transfers.record_ptr) - 1
+        split[:-2], merge[:-2] = -sharpness * given, sharpness * given
     return AdaptiveJumps(
-        transfers._replace(side=np.zeros(n_sides, np.int8)),
+        with_scratch(transfers),
         share / share.sum(),  # what decimals leave over would go to the last kind
         split,
         merge,
@@ -218,22 +225,30 @@ def _choose_and_merge(jumps, world, rng):
             if left < 0.0:
                 break
     jumps.kind[1] = chosen
-    one, two = jumps.pairs[chosen, 0], jumps.pairs[chosen, 1]
-    move, ratio = merge_or_split_two(jumps.transfers, world, one, two, rng)
-    if move.n == 0:
-        return move, ratio
-    total_back = back = 0.0
-    for k in range(n):
+    return merge_or_split_two(jumps.transfers, world, jumps.pairs[chosen, 0], jumps.pairs[chosen, 1], rng)
+
+
+@separate
+def settle_adaptive(jumps, world, move, ratio):
+    """The whole log ratio of the transfer suggested last: with the odds of its candidate, there and back."""
+    ratio = settle_transfer(jumps.transfers, world, move, ratio)
+    chosen = jumps.kind[1]
+    if chosen < 0 or move.n == 0:
+        return ratio
+    total = total_back = back = 0.0
+    for k in range(len(jumps.pairs)):
         odds = _odds(jumps, world, move, k) if _is_touched(jumps, world, move, k) else jumps.odds[k]
+        total += jumps.odds[k]
         total_back += odds
         if k == chosen:
             back = odds
-    return move, ratio + np.log(back / total_back * (total / jumps.odds[chosen]))
+    return ratio + np.log(back / total_back * (total / jumps.odds[chosen]))
 
 
 @separate
 def suggest_adaptive(jumps, world, rng):
-    """A transfer, and log q(back) - log q(there)."""
+    """A transfer, and log q(back) - log q(there) but for what `settle_adaptive` adds."""
+    leave(jumps.transfers, NOTHING, np.int64(-1), np.int64(-1))
     point = uniform(rng)
     kind = 0
     while kind < len(jumps.shares) - 1 and point >= jumps.shares[kind]:
@@ -250,6 +265,8 @@ def suggest_adaptive(jumps, world, rng):
         return move_several(jumps.transfers, world, mention, rng)
     if kind == SWAP:
         return swap(jumps.transfers, world, mention, rng)
+    if kind == DRAWN:
+        return to_drawn_entity(jumps.transfers, world, mention, rng)
     return to_any_entity(world, mention, rng)
 
 
@@ -260,6 +277,10 @@ def note_jump(jumps, world, move, change, accepted):
     held = world.clusters
     rest = held.size[move.source] - move.n
     cost = 1.0
+    if kind == MERGE:
+        cost += len(jumps.pairs)
+    elif kind == DRAWN:
+        cost += len(jumps.transfers.drawn)
     if move.n > 0:
         cost += np.float64(move.n) * (rest + held.size[move.target])
     jumps.tally[kind, 0] += 1.0

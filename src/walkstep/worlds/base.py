@@ -18,6 +18,8 @@ from walkstep.worlds.sparse import clear, dot
 VERBS = {
     "enter": "(world, document) -> int: turn to one document; how many sites a sweep over it visits",
     "propose": "(world, rng) -> (move, float): a move, and log q(back) - log q(there)",
+    "draft": "(world, rng) -> (move, float): the same, where the ratio may leave out what settle adds to it",
+    "settle": "(world, move, float) -> float: the whole log ratio of the move drafted last, from what draft gave",
     "n_factors": "(world, move) -> int: how many factors the move touches",
     "n_leaving": "(world, move) -> int: how many of them, the first ones, are about what the move leaves behind",
     "factor": "(world, move, k, phi): add the k-th touched factor's change of statistics to phi",
@@ -47,7 +49,8 @@ def register(world: type, **verbs: Callable) -> None:
         One function for each verb, taking what `VERBS` says. ``difference``, ``delta`` and ``factor_score`` may
         be left out: they are then made from ``n_factors`` and ``factor``. A world without ``forbids`` forbids
         nothing; one without ``n_leaving`` does not tell the sides of a move apart; one without ``note`` does not look
-        back. Learners that compare with the
+        back. Walks price a move before they ask for its ratio: a world whose ratios are dear answers ``draft`` and
+        ``settle`` besides ``propose``, and settles only what is not turned down anyway. Learners that compare with the
         truth need ``retrace``, ``restart`` and ``is_silent``; plain walks do not.
     """
     for name in verbs:
@@ -90,6 +93,18 @@ def enter(world, document):
 def propose(world, rng):
     """A move, and log q(back) - log q(there)."""
     return _verb(type(world), "propose")(world, rng)
+
+
+def draft(world, rng):
+    """A move, and as much of its log ratio as is known before it is priced."""
+    verbs = verbs_of(type(world))
+    return (verbs.get("draft") or _verb(type(world), "propose"))(world, rng)
+
+
+def settle(world, move, ratio):
+    """The whole log ratio of the move drafted last, before it is made."""
+    f = verbs_of(type(world)).get("settle")
+    return ratio if f is None else f(world, move, ratio)
 
 
 def n_factors(world, move):
@@ -167,6 +182,18 @@ def _enter(world, document):
 def _propose(world, rng):
     f = _verb(class_of(world), "propose")
     return lambda world, rng: f(world, rng)
+
+
+@overload(draft, jit_options=INLINE)
+def _draft(world, rng):
+    f = verbs_of(class_of(world)).get("draft") or _verb(class_of(world), "propose")
+    return lambda world, rng: f(world, rng)
+
+
+@overload(settle, jit_options=INLINE)
+def _settle(world, move, ratio):
+    f = verbs_of(class_of(world)).get("settle")
+    return (lambda world, move, ratio: ratio) if f is None else (lambda world, move, ratio: f(world, move, ratio))
 
 
 @overload(n_factors, jit_options=INLINE)

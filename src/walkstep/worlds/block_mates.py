@@ -8,8 +8,8 @@ from walkstep.worlds.randomness import below, uniform
 
 
 @compiled(inline=True)
-def draw_mate(proposer, mention, rng):
-    """Another mention of one of its blocks, or -1 where it has no block."""
+def draw_block(proposer, mention, rng):
+    """A block of a mention, or -1 where it has none."""
     first, last = proposer.record_ptr[mention], proposer.record_ptr[mention + 1]
     if first == last:
         return np.int64(-1)
@@ -18,7 +18,15 @@ def draw_mate(proposer, mention, rng):
         point = uniform(rng) * proposer.record_reach[last - 1]
         while at < last - 1 and proposer.record_reach[at] <= point:
             at += 1
-    b = proposer.record_blocks[at]
+    return np.int64(proposer.record_blocks[at])
+
+
+@compiled(inline=True)
+def draw_mate(proposer, mention, rng):
+    """Another mention of one of its blocks, or -1 where it has no block."""
+    b = draw_block(proposer, mention, rng)
+    if b < 0:
+        return np.int64(-1)
     start = proposer.block_ptr[b]
     n = proposer.block_ptr[b + 1] - start
     while True:

@@ -5,9 +5,10 @@ import numpy as np
 from walkstep.separate import separate
 from walkstep.worlds.block_mates import draw_mate
 from walkstep.worlds.clusters import member
-from walkstep.worlds.likeness_sides import coin, log_sides, to_first
+from walkstep.worlds.likeness_sides import coin, to_first
 from walkstep.worlds.randomness import next_word
 from walkstep.worlds.transfers import Transfer, bring_side, representative, same_atom, stay
+from walkstep.worlds.unsettled import SEVERAL, leave
 
 
 @separate
@@ -32,8 +33,7 @@ def move_several(proposer, world, mention, rng):
     size, n_target = np.int64(clusters.size[source]), np.int64(clusters.size[target])
     if size - 1 + n_target > proposer.max_pairs:  # the least that any such move breaks and makes
         return stay()
-    there = 0.0
-    back = log_sides(proposer, world, target, one, two, False)
+    there = back = 0.0
     seed = next_word(rng)
     for k in range(size):
         m = np.int64(member(clusters, source, k))
@@ -54,4 +54,5 @@ def move_several(proposer, world, mention, rng):
     n = bring_side(world, proposer.side, source)
     if n * (size - n + n_target) > proposer.max_pairs:
         return stay()
+    leave(proposer, SEVERAL, one, two)
     return Transfer(source, target, n, np.int64(0)), back - there

@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 
 from walkstep.compiled import INLINE
 from walkstep.references import class_of
-from walkstep.worlds.adaptive_jumps import AdaptiveJumps, note_jump, suggest_adaptive
+from walkstep.worlds.adaptive_jumps import AdaptiveJumps, note_jump, settle_adaptive, suggest_adaptive
 from walkstep.worlds.own_jumps import OwnJump, suggest_own
 from walkstep.worlds.partition_proposers import TransferProposer, suggest_transfer, uniform_mention
 from walkstep.worlds.split_merge import SplitMerge, suggest_split_merge
+from walkstep.worlds.unsettled import settle_transfer
 
 JUMPS: dict[type, Any] = {
     TransferProposer: suggest_transfer,
@@ -20,6 +21,8 @@ JUMPS: dict[type, Any] = {
     AdaptiveJumps: suggest_adaptive,
 }
 """What draws a move, by the class of the proposer."""
+_SETTLED: dict[type, Any] = {TransferProposer: settle_transfer, AdaptiveJumps: settle_adaptive}
+"""What adds to a log ratio that was left until the move is priced; other proposers give it whole."""
 
 Jumps = TransferProposer | SplitMerge | OwnJump | AdaptiveJumps
 """Where the moves of a partition world come from."""
@@ -55,6 +58,19 @@ def suggest_jump(proposer, world, rng) -> Any:  # pragma: no cover - replaced by
 def _suggest_jump(proposer, world, rng):
     f = JUMPS[class_of(proposer)]
     return lambda proposer, world, rng: f(proposer, world, rng)
+
+
+def settle_jump(proposer, world, move, ratio) -> Any:  # pragma: no cover - replaced by its overload
+    """The whole log ratio of the move suggested last."""
+    raise TypeError(proposer)
+
+
+@overload(settle_jump, jit_options=INLINE)
+def _settle_jump(proposer, world, move, ratio):
+    f = _SETTLED.get(class_of(proposer))
+    if f is None:
+        return lambda proposer, world, move, ratio: ratio
+    return lambda proposer, world, move, ratio: f(proposer, world, move, ratio)
 
 
 def note_tried(proposer, world, move, change, accepted) -> Any:  # pragma: no cover - replaced by its overload

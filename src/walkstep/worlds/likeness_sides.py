@@ -10,10 +10,23 @@ from walkstep.worlds.transfers import representative, same_atom
 
 
 @compiled(inline=True)
-def _likeness(proposer, world, i, j):
-    """How much two mentions are alike, by the guiding weights or else by their levels."""
+def likeness(proposer, world, i, j):
+    """How much two mentions are alike, by the guiding weights or else by their levels; remembered in a walk."""
     pairs = world.pairs
     place = look(pairs, i, j)
+    if place >= len(pairs.likeness):
+        return _likeness_at(proposer, world, place)
+    known = pairs.likeness[place]
+    if known == 0.0:
+        known = _likeness_at(proposer, world, place)
+        pairs.likeness[place] = known
+    return known
+
+
+@compiled(part=True, allocates=False)
+def _likeness_at(proposer, world, place):
+    """The same, of the pair whose levels lie at a place."""
+    pairs = world.pairs
     if len(proposer.guide) > 0:
         return pair_score(world.model, pairs, place, proposer.guide)
     total = 0.0
@@ -27,7 +40,7 @@ def to_first(proposer, world, m, one, two):
     """The probability that a mention goes to the side of ``one`` in a split between ``one`` and ``two``."""
     if proposer.is_even:
         return 0.5
-    x = _likeness(proposer, world, m, one) - _likeness(proposer, world, m, two)
+    x = likeness(proposer, world, m, one) - likeness(proposer, world, m, two)
     return min(0.99, max(0.01, 1.0 / (1.0 + np.exp(-x))))
 
 

@@ -6,9 +6,10 @@ from walkstep.compiled import compiled
 from walkstep.separate import separate
 from walkstep.worlds.block_mates import draw_mate
 from walkstep.worlds.clusters import member
-from walkstep.worlds.likeness_sides import coin, log_sides, to_first
+from walkstep.worlds.likeness_sides import coin, to_first
 from walkstep.worlds.randomness import next_word
 from walkstep.worlds.transfers import Transfer, bring_side, free_slot, representative, same_atom, stay
+from walkstep.worlds.unsettled import MERGE, leave
 
 
 @separate
@@ -33,9 +34,8 @@ def merge_or_split_two(proposer, world, one, two, rng):
     if source != target:
         if size * clusters.size[target] > proposer.max_pairs:
             return stay()
-        back = log_sides(proposer, world, source, one, two, True)
-        back += log_sides(proposer, world, target, one, two, False)
-        return Transfer(source, target, size, np.int64(0)), back
+        leave(proposer, MERGE, one, two)
+        return Transfer(source, target, size, np.int64(0)), 0.0
     if size - 1 > proposer.max_pairs:  # the least that any split breaks
         return stay()
     there = 0.0

@@ -34,7 +34,8 @@ class PairLevels(NamedTuple):
     pattern_at: NDArray[np.int32]  # (2P,) patterns by the hash of their levels, one more than their number
     order: NDArray[np.int32]  # (M,) neighbours in it lie side by side in rows
     rows: NDArray[np.int64]  # (M, W) other mention + 1, shifted by 32 bits, and the pattern; W is 0 for no rows
-    score: NDArray[np.float64]  # (P,) of each pattern, nan where it is not known; empty where weights change
+    score: NDArray[np.float64]  # (P,) of each pattern, 0 where it is not known; empty where weights change
+    likeness: NDArray[np.float64]  # (P,) the same by what guides jumps
 
 
 def pair_levels(
@@ -69,12 +70,29 @@ def pair_levels(
         np.zeros(0, np.int32) if order is None else order[:n_mentions],
         np.zeros((n_mentions, width if n_mentions else 0), np.int64),
         np.zeros(0),
+        np.zeros(0),
     )
 
 
 def with_scores(pairs: PairLevels) -> PairLevels:
     """The same memory, with room for the scores of patterns: for walks whose weights are held."""
-    return pairs._replace(score=np.full(len(pairs.pattern_at) // 2, np.nan))
+    n_patterns = len(pairs.pattern_at) // 2
+    return pairs._replace(score=np.zeros(n_patterns), likeness=np.zeros(n_patterns))
+
+
+def own_memory(pairs: PairLevels) -> PairLevels:
+    """A copy that remembers the same; of what is remembered nothing is shared."""
+    is_empty = pairs.n_compared[0] == 0
+
+    def copied(part: Any) -> Any:
+        if not isinstance(part, np.ndarray) or not part.flags.writeable:
+            return part
+        # Zeros that the system hands out when they are first touched, in place of millions that are copied.
+        return np.zeros(part.shape, part.dtype) if is_empty else part.copy()
+
+    return PairLevels(*map(copied, pairs))._replace(
+        shift=pairs.shift.copy(), order=pairs.order, score=pairs.score.copy(), likeness=pairs.likeness.copy()
+    )
 
 
 @compiled(inline=True)

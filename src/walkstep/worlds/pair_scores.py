@@ -1,7 +1,5 @@
 """What a pair of mentions that are together adds to the score, by its levels."""
 
-import numpy as np
-
 from walkstep.compiled import compiled
 from walkstep.worlds.pair_levels import look
 
@@ -29,7 +27,7 @@ def score_of_pair(model, pairs, m, i, weights):
     if at >= len(pairs.score):
         return pair_score(model, pairs, at, weights)
     score = pairs.score[at]
-    if np.isnan(score):
+    if score == 0.0:
         score = pair_score(model, pairs, at, weights)
         pairs.score[at] = score
     return score

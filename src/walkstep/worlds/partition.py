@@ -234,6 +234,8 @@ register(
     PartitionWorld,
     enter=verbs.enter,
     propose=verbs.propose,
+    draft=verbs.draft,
+    settle=verbs.settle,
     n_factors=verbs.n_factors,
     n_leaving=verbs.n_leaving,
     factor=verbs.factor,

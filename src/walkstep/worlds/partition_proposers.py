@@ -8,18 +8,22 @@ from numpy.typing import NDArray
 
 from walkstep.compiled import compiled
 from walkstep.worlds.group_jumps import move_several
-from walkstep.worlds.mention_jumps import to_any_entity, to_entity_of_mate
+from walkstep.worlds.mention_jumps import to_any_entity, to_drawn_entity, to_entity_of_mate
 from walkstep.worlds.merge_jumps import merge_or_split
 from walkstep.worlds.pair_scores import pair_score, score_of_pair
 from walkstep.worlds.randomness import below, uniform
 from walkstep.worlds.swap_jumps import swap
 from walkstep.worlds.transfers import Transfer, free_slot, gather, representative, same_atom
+from walkstep.worlds.unsettled import NOTHING, leave
 
 RARITY = 0.75
 """How much more often a walk looks into small blocks; see `block_guided`."""
-_SHARES = ("share_merge", "share_uniform", "share_swap", "share_several")
+MOST_LOOKED_AT = 512
+"""Mates that a mention looks at before it goes to the entity that draws it; in larger blocks, so many of them."""
+_SHARES = ("share_merge", "share_uniform", "share_swap", "share_several", "share_drawn")
 
 __all__ = [
+    "MOST_LOOKED_AT",
     "RARITY",
     "Transfer",
     "TransferProposer",
@@ -57,16 +61,21 @@ class TransferProposer(NamedTuple):
     share_uniform: float
     share_swap: float
     share_several: float
+    share_drawn: float
     max_pairs: int  # merges, splits and moves of several that break or make more pairs are not tried
     is_even: bool  # whether coins alone decide the sides of a split
     side: NDArray[np.int8]  # scratch: the side of a split each mention goes to
+    unsettled: NDArray[np.int64]  # (3,) what the ratio of the last move still depends on
+    drawn: NDArray[np.float64]  # scratch: how much each entity draws a mention
+    reached: NDArray[np.int32]  # scratch: which entities these are
+    place: NDArray[np.int32]  # scratch: where among them each slot is, -1 where it is not
 
 
 def uniform_mention() -> TransferProposer:
     """Move a random mention to a random entity, or out of its own (section 5.1 of the SampleRank paper)."""
     nothing = np.zeros(0, np.int32)
-    shares = (0.0, 1.0, 0.0, 0.0)
-    return _proposer((np.zeros(1), nothing, np.zeros(1), nothing), nothing, np.zeros(0), shares, 0, False, 0)
+    shares = (0.0, 1.0, 0.0, 0.0, 0.0)
+    return _proposer((np.zeros(1), nothing, np.zeros(1), nothing), nothing, np.zeros(0), shares, 0, False)
 
 
 def block_guided(
@@ -76,6 +85,7 @@ def block_guided(
     share_uniform: float = 0.0,
     share_swap: float = 0.0,
     share_several: float = 0.0,
+    share_drawn: float = 0.0,
     focus: NDArray[np.integer] | None = None,
     guide: NDArray[np.float64] | None = None,
     max_pairs: int = 1 << 14,
@@ -96,10 +106,12 @@ def block_guided(
         that have room for one only, by constraints or by what clusters score.
     share_several : float
         Share of moves from the entity of one mate to that of another, along with whoever is drawn to the second.
+    share_drawn : float
+        Share of moves to the entity that draws a mention most, by its likeness to all its mates of one block at once.
     focus : int array, optional
         The mentions to move, by default all; merges, splits, swaps and moves of several take others with them.
     guide : float array (n_weights,), optional
-        Weights that pull mentions to one side of a split or the other; by default their levels do.
+        Weights that draw mentions to an entity, or to one side of a split or the other; by default their levels do.
     max_pairs : int
         Merges, splits and moves of several that make or break more pairs than this are not tried.
     even_splits : bool
@@ -112,20 +124,35 @@ def block_guided(
     """
     if not 0.0 <= rarity < np.inf:
         raise ValueError(f"rarity is {rarity}; give 0, where blocks count alike, or more")
-    shares = (float(share_merge), float(share_uniform), float(share_swap), float(share_several))
+    shares = (float(share_merge), float(share_uniform), float(share_swap), float(share_several), float(share_drawn))
     if not (min(shares) >= 0.0 and fsum(shares) <= 1.0):
         said = ", ".join(f"{name}={share}" for name, share in zip(_SHARES, shares, strict=True))
         raise ValueError(f"shares are {said}; give each from 0 to 1, at most 1 together")
-    n = len(blocks.record_ptr) - 1
-    return _proposer(
+    made = _proposer(
         (blocks.block_ptr, blocks.block_members, blocks.record_ptr, blocks.record_blocks),
         np.zeros(0) if focus is None else focus,
         np.zeros(0) if guide is None else guide,
         shares,
         int(max_pairs),
         bool(even_splits),
-        n if share_merge + share_several > 0.0 else 0,
         rarity,
+    )
+    if share_drawn > 0.0:
+        return with_scratch(made)
+    return with_scratch(made, is_drawing=False) if share_merge + share_several > 0.0 else made
+
+
+def with_scratch(proposer: TransferProposer, *, is_drawing: bool = True) -> TransferProposer:
+    """The same proposer with room for what jumps of its kinds write down on the way."""
+    n = len(proposer.record_ptr) - 1
+    sided = proposer._replace(side=np.zeros(n, np.int8))
+    if not is_drawing:
+        return sided
+    n_looked = min(MOST_LOOKED_AT, int(np.diff(proposer.block_ptr).max(initial=0)))
+    return sided._replace(
+        drawn=np.zeros(n_looked),
+        reached=np.zeros(n_looked, np.int32),
+        place=np.full(n, -1, np.int32),
     )
 
 
@@ -149,14 +176,15 @@ def _reaches(blocks, rarity: float) -> NDArray[np.float64]:
     return total[1:] - np.repeat(total[record_ptr[:-1]], np.diff(record_ptr))
 
 
-def _proposer(blocks, focus, guide, shares, max_pairs, is_even, n_sides, rarity=0.0) -> TransferProposer:
+def _proposer(blocks, focus, guide, shares, max_pairs, is_even, rarity=0.0) -> TransferProposer:
     """Arrays in the one form that loops are compiled for: contiguous and read-only."""
     forms = (np.int64, np.int32, np.int64, np.int32, np.float64, np.int32, np.int32, np.float64)
     given = (*blocks, _reaches(blocks, rarity), _only_block(*blocks[2:]), focus, guide)
     arrays = [np.ascontiguousarray(x, form).view() for x, form in zip(given, forms, strict=True)]
     for array in arrays:
         array.flags.writeable = False
-    fields: tuple[Any, ...] = (*arrays, *shares, max_pairs, is_even, np.zeros(n_sides, np.int8))
+    scratch = np.zeros(0, np.int8), np.zeros(3, np.int64), np.zeros(0), np.zeros(0, np.int32), np.zeros(0, np.int32)
+    fields: tuple[Any, ...] = (*arrays, *shares, max_pairs, is_even, *scratch)
     return TransferProposer(*fields)
 
 
@@ -210,7 +238,8 @@ def block_order(proposer: TransferProposer, n_mentions: int) -> NDArray[np.int32
 
 @compiled(inline=True)
 def suggest_transfer(proposer, world, rng):
-    """A transfer, and log q(back) - log q(there)."""
+    """A transfer, and log q(back) - log q(there) but for what `settle_transfer` adds."""
+    leave(proposer, NOTHING, np.int64(-1), np.int64(-1))
     first, last = world.window[0], world.window[1]
     if len(proposer.focus) > 0:
         mention = np.int64(proposer.focus[below(rng, len(proposer.focus))])
@@ -222,8 +251,11 @@ def suggest_transfer(proposer, world, rng):
     reach = proposer.share_uniform + proposer.share_merge
     if kind < reach:
         return merge_or_split(proposer, world, mention, rng)
-    if kind >= reach + (proposer.share_swap + proposer.share_several):  # most moves: asked before the rarer ones
+    rarer = proposer.share_swap + proposer.share_several
+    if kind >= reach + (rarer + proposer.share_drawn):  # most moves: asked before the rarer ones
         return to_entity_of_mate(proposer, world, mention, rng)
     if kind < reach + proposer.share_swap:
         return swap(proposer, world, mention, rng)
-    return move_several(proposer, world, mention, rng)
+    if kind < reach + rarer:
+        return move_several(proposer, world, mention, rng)
+    return to_drawn_entity(proposer, world, mention, rng)

@@ -8,7 +8,7 @@ from walkstep.separate import separate
 from walkstep.worlds.cluster_contents import look_ahead, statistics_ahead, statistics_now
 from walkstep.worlds.cluster_statistics import value_changes
 from walkstep.worlds.clusters import bring_to, member, place
-from walkstep.worlds.jumps import note_tried, suggest_jump
+from walkstep.worlds.jumps import note_tried, settle_jump, suggest_jump
 from walkstep.worlds.link_constraints import forbids as verdict_on
 from walkstep.worlds.pair_levels import look
 from walkstep.worlds.pair_scores import score_of_pair
@@ -32,7 +32,20 @@ def enter(world, document):
 def propose(world, rng):
     """A move of the world's proposer, and its log ratio."""
     world.clock[0] += 1
+    move, ratio = suggest_jump(world.proposer, world, rng)
+    return move, settle_jump(world.proposer, world, move, ratio)
+
+
+@separate
+def draft(world, rng):
+    """A move of the world's proposer, and as much of its log ratio as is known before it is priced."""
+    world.clock[0] += 1
     return suggest_jump(world.proposer, world, rng)
+
+
+def settle(world, move, ratio):
+    """The whole log ratio of that move."""
+    return settle_jump(world.proposer, world, move, ratio)
 
 
 # --- factors: pairs broken, then pairs made, then templates of the source and of the target, then values that spread
