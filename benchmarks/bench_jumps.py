@@ -1,7 +1,7 @@
 """Time to the same answer: jumps that learn against moves of single mentions, on Cora and on coreference.
 
-Both search with a ladder of budgets. The answer to reach is what single moves find with the largest; the time of each
-is that of the least budget whose answer is as good, on average over seeds.
+Both search with a ladder of budgets. The answer to reach is what single moves find with the usual one; the time of each
+is that of the fastest whose answer is as good, on average over seeds.
 """
 
 from collections.abc import Callable
@@ -48,7 +48,7 @@ def run(quick: bool) -> list[Record]:
 
 
 def _bar(name: str, called: str, found: dict[str, Any]) -> Record:
-    goal = found["single_f1"][-1] - TOLERANCE
+    goal = found["single_f1"][found["budgets"].index(1.0)] - TOLERANCE
     seconds = {walk: _first(found[f"{walk}_seconds"], found[f"{walk}_f1"], goal) for walk in WALKS}
     if seconds["adaptive"] is None:
         return record(f"jumps-time-{name}", None, "single mentions", seconds["single"], reason="never as good")
@@ -71,8 +71,8 @@ def _first(seconds: list[float], f1: list[float], goal: float) -> float | None:
 
 def ladder(name: str, quick: bool) -> dict[str, Any]:
     """Seconds and B³ F1 of both walks for every budget."""
-    n_seeds = 1 if quick else 5
-    budgets = [0.5, 1.0] if quick else [0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0]
+    n_seeds = 1 if quick else 10
+    budgets = [0.5, 1.0] if quick else [0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 2.0]
     walks = _records(quick) if name == "cora" else _documents(name, quick)
     found: dict[str, Any] = {"budgets": budgets}
     for walk, go in walks.items():

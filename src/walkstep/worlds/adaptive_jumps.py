@@ -69,7 +69,7 @@ def adaptive(
     *,
     shares: ArrayLike = (0.05, 0.9, 0.02, 0.02, 0.0, 0.01),
     weights: ArrayLike | None = None,
-    sharpness: float = 2.0,
+    sharpness: float = 3.0,
     n_candidates: int = 16,
 ) -> AdaptiveJumps:
     """Jumps whose kinds and candidates a walk can learn; see `walkstep.inference.jump_learning`.
