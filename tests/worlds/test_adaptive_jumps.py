@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from walkstep.inference.metropolis import metropolis
-from walkstep.worlds.adaptive_jumps import KINDS, MERGE, adaptive
+from walkstep.worlds.adaptive_jumps import DRAWN, KINDS, MERGE, adaptive
 from walkstep.worlds.link_constraints import link_constraints
 from walkstep.worlds.partition_proposers import block_guided, uniform_mention
 from walkstep.worlds.randomness import stream
@@ -140,9 +140,18 @@ def test_shares_in_decimals_leave_nothing_to_a_kind_that_has_none():
 SCALE = 0.1  # of weights: jumps of every kind are taken
 
 
+MANY = [[0, 1, 2, 3], [2, 3, 4, 5, 6], [5, 7], [0, 6, 7]]
+
+
+def n_pairs_changed(before, after):
+    """Pairs that are together in one of two partitions only."""
+    together = [np.equal.outer(values, values) for values in (before, after)]
+    return int((together[0] != together[1]).sum()) // 2
+
+
 def walk_of(n_moves=1, together=None):
     toy = toy_of(8)
-    jumps = jumps_of(toy, shares=EVERY, scale=0.5, groups=[[0, 1, 2, 3], [2, 3, 4, 5, 6], [5, 7], [0, 6, 7]])
+    jumps = jumps_of(toy, shares=EVERY, scale=0.5, groups=MANY)
     world = world_of(toy, proposer=jumps, constraints=link_constraints(8, together=together))
     return toy, metropolis(world, SCALE * toy.weights, n_moves=n_moves)
 
@@ -181,6 +190,9 @@ def test_every_jump_is_written_down_as_it_was():
         if taken:
             seen[kind] += 1
             assert gain == pytest.approx(SCALE * (toy.score(state.values) - toy.score(values)), abs=1e-8)
+        if kind == DRAWN and len(groups_of(state.values)) == len(groups_of(values)) and taken:
+            # One went from company to company: all pairs broken and made, and the mates of one of its blocks.
+            assert (cost - 1 - n_pairs_changed(values, state.values)) in {len(group) for group in MANY}
         if kind != MERGE:
             assert chosen == -1
             continue

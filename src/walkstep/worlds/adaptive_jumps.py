@@ -43,7 +43,7 @@ class AdaptiveJumps(NamedTuple):
     kind: NDArray[np.int64]  # (2,) of the jump drawn last, and the candidate that was chosen
     pairs: NDArray[np.int64]  # (K, 2) the candidates
     odds: NDArray[np.float64]  # (K,) of each
-    tally: NDArray[np.float64]  # (6, 4) of each kind: tried, taken, what those gained, and factors touched
+    tally: NDArray[np.float64]  # (6, 4) of each kind: tried, taken, what those gained, and factors touched or looked at
     n_logged: NDArray[np.int64]  # (1,) jumps so far; the last L are kept
     log_kind: NDArray[np.int8]  # (L,)
     log_gain: NDArray[np.float64]  # (L,) what each would gain
@@ -249,6 +249,7 @@ def settle_adaptive(jumps, world, move, ratio):
 def suggest_adaptive(jumps, world, rng):
     """A transfer, and log q(back) - log q(there) but for what `settle_adaptive` adds."""
     leave(jumps.transfers, NOTHING, np.int64(-1), np.int64(-1))
+    jumps.transfers.n_looked[0] = 0
     point = uniform(rng)
     kind = 0
     while kind < len(jumps.shares) - 1 and point >= jumps.shares[kind]:
@@ -280,7 +281,7 @@ def note_jump(jumps, world, move, change, accepted):
     if kind == MERGE:
         cost += len(jumps.pairs)
     elif kind == DRAWN:
-        cost += len(jumps.transfers.drawn)
+        cost += jumps.transfers.n_looked[0]
     if move.n > 0:
         cost += np.float64(move.n) * (rest + held.size[move.target])
     jumps.tally[kind, 0] += 1.0

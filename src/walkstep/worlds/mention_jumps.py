@@ -50,9 +50,9 @@ def to_entity_of_mate(proposer, world, mention, rng):
 def to_drawn_entity(proposer, world, mention, rng):
     """To the entity of some of its mates, or to be alone: each as likely as its mates there draw the mention.
 
-    All mates of one block are compared at once, or as many as there is room for; which ones, does not depend on the
-    partition. Nor do those draw less or more that stay behind, so the chance of the way back is that of the
-    entity left among the same ones. Where pairs are all that counts, it is a Gibbs step.
+    All mates of one block are looked at, or as many as there is room for. Which ones these are does not depend on the
+    partition, nor does how much each of them draws the mention: the chance of the way back is that of the entity
+    left, among the same ones. Where pairs are all that counts, it is a Gibbs step.
     """
     b = draw_block(proposer, mention, rng)
     if b < 0:
@@ -62,6 +62,7 @@ def to_drawn_entity(proposer, world, mention, rng):
     n_block = proposer.block_ptr[b + 1] - start
     n_looked = min(n_block, np.int64(len(proposer.drawn)))
     at = below(rng, n_block) if n_looked < n_block else np.int64(0)
+    proposer.n_looked[0] = n_looked
     source = np.int64(clusters.cluster_of[mention])
     n_reached = np.int64(0)
     for _ in range(n_looked):

@@ -66,6 +66,7 @@ class TransferProposer(NamedTuple):
     is_even: bool  # whether coins alone decide the sides of a split
     side: NDArray[np.int8]  # scratch: the side of a split each mention goes to
     unsettled: NDArray[np.int64]  # (3,) what the ratio of the last move still depends on
+    n_looked: NDArray[np.int64]  # (1,) mates that the last mention to be drawn by them has looked at
     drawn: NDArray[np.float64]  # scratch: how much each entity draws a mention
     reached: NDArray[np.int32]  # scratch: which entities these are
     place: NDArray[np.int32]  # scratch: where among them each slot is, -1 where it is not
@@ -183,7 +184,8 @@ def _proposer(blocks, focus, guide, shares, max_pairs, is_even, rarity=0.0) -> T
     arrays = [np.ascontiguousarray(x, form).view() for x, form in zip(given, forms, strict=True)]
     for array in arrays:
         array.flags.writeable = False
-    scratch = np.zeros(0, np.int8), np.zeros(3, np.int64), np.zeros(0), np.zeros(0, np.int32), np.zeros(0, np.int32)
+    nothing = np.zeros(0), np.zeros(0, np.int32), np.zeros(0, np.int32)
+    scratch = np.zeros(0, np.int8), np.zeros(3, np.int64), np.zeros(1, np.int64), *nothing
     fields: tuple[Any, ...] = (*arrays, *shares, max_pairs, is_even, *scratch)
     return TransferProposer(*fields)
 
