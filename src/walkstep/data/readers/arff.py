@@ -32,6 +32,7 @@ class _Attribute(NamedTuple):
 
     name: str
     values: tuple[str, ...]
+    is_tree: bool = False  # the values are paths in a tree of classes
 
     @property
     def is_binary(self) -> bool:
@@ -82,14 +83,10 @@ def read_arff(path: str | os.PathLike, *, labels: Labels = None, allow_missing: 
     """
     lines = read_lines(path)
     attributes, first = _header(path, lines)
-    numbers, rows = [], []
-    for i in range(first, len(lines)):
-        row = lines[i].strip()
-        if row and not row.startswith("%"):
-            numbers.append(i + 1)
-            rows.append(row)
-    if not rows:
-        raise ValueError(f"{path} has no rows after @data; give a file with at least one")
+    for attribute in attributes:
+        if attribute.is_tree:
+            raise ValueError(f"{path}: attribute {attribute.name!r} is hierarchical; read it by read_hierarchical")
+    rows, numbers = _rows(path, lines, first)
     is_binary = np.array([attribute.is_binary for attribute in attributes])
     chosen = choose_labels(path, [attribute.name for attribute in attributes], is_binary, labels)
     if rows[0].startswith("{"):
@@ -101,6 +98,19 @@ def read_arff(path: str | os.PathLike, *, labels: Labels = None, allow_missing: 
     for k, name in enumerate(names):
         check_binary(path, name, Y[:, k], numbers)
     return LabelledRows(X, as_labels(Y) if names else None, tuple(feature_names), names)
+
+
+def _rows(path: str | os.PathLike, lines: Sequence[str], first: int) -> tuple[list[str], list[int]]:
+    """The lines of data, without comments, and the number of each."""
+    numbers, rows = [], []
+    for i in range(first, len(lines)):
+        row = lines[i].strip()
+        if row and not row.startswith("%"):
+            numbers.append(i + 1)
+            rows.append(row)
+    if not rows:
+        raise ValueError(f"{path} has no rows after @data; give a file with at least one")
+    return rows, numbers
 
 
 def _header(path: str | os.PathLike, lines: Sequence[str]) -> tuple[list[_Attribute], int]:
@@ -140,6 +150,9 @@ def _attribute(path: str | os.PathLike, number: int, line: str) -> _Attribute:
     kind = kind.split("%")[0].strip()
     if kind.lower() in _NUMERIC:
         return _Attribute(name, ())
+    words = kind.split(None, 1)
+    if len(words) == 2 and words[0].lower() == "hierarchical":
+        return _Attribute(name, tuple(_unquoted(cell) for cell in _cells(words[1])), is_tree=True)
     raise ValueError(
         f"{path}, line {number}: attribute {name!r} is {kind[:30]!r}; "
         "only numeric, real, integer and {...} attributes are read: remove or recode it"
