@@ -8,10 +8,10 @@ from scipy.sparse import csr_array, csr_matrix
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from walkstep.apps.label_set_features import fit_features
 from walkstep.apps.label_set_inference import best_label_sets, label_marginals
 from walkstep.apps.label_set_model import LabelSetModel, label_set_world
 from walkstep.apps.multi_label_classifier import MultiLabelClassifier
+from walkstep.apps.row_features import fit_features
 from walkstep.data.archive import ArchiveError
 from walkstep.data.demo import generate_rows
 from walkstep.model.score import score

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from walkstep.apps.label_set_features import LabelSetFeatures
+from walkstep.apps.row_features import RowFeatures
 from walkstep.data.archive import load_archive, save_archive
 
 _KIND = "MultiLabelClassifier"
@@ -59,7 +59,7 @@ def load_classifier(kind: type, path: str | os.PathLike[str]) -> Any:
     classifier.proba_temperature_ = description["proba_temperature"]
     classifier.coefficients_, classifier.intercepts_ = arrays["coefficients"], arrays["intercepts"]
     classifier.coupling_ = arrays["coupling"]
-    classifier.features_ = LabelSetFeatures(
+    classifier.features_ = RowFeatures(
         kind=description["features"]["kind"],
         shift=arrays["shift"],
         factor=arrays["factor"],

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from walkstep.apps.label_pairs import label_pairs
-from walkstep.apps.label_set_features import LabelSetFeatures, fit_features
 from walkstep.apps.label_set_learners import in_jax, passes_messages, suiting_inference
 from walkstep.apps.label_set_model import LabelSetModel
 from walkstep.apps.label_set_walk import learn_by_walking
 from walkstep.apps.progress import EpochProgress
+from walkstep.apps.row_features import RowFeatures, fit_features
 
 _OF_FEATURES = ("standardize", "bandwidth", "n_landmarks", "n_components")
 _OF_MESSAGES = (
@@ -23,7 +23,7 @@ _MESSAGE_RATE = 0.03
 class LabelSetTraining(NamedTuple):
     """What came of training."""
 
-    features: LabelSetFeatures
+    features: RowFeatures
     model: LabelSetModel
     epochs: list[Any]
     interrupted: bool

@@ -1,4 +1,4 @@
-"""What a label sees of a feature row: the row itself, scaled to unit length, or its place among landmarks."""
+"""What a model sees of a feature row: the row itself, scaled to unit length, or its place among landmarks."""
 
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ _MIN_SHARE = 1e-10
 _N_FOR_MEDIAN = 500
 
 
-class LabelSetFeatures(NamedTuple):
+class RowFeatures(NamedTuple):
     """How rows become features; every array is empty where it is not used.
 
     The mean row has squared length one, the length of the bias: one rate and one L2 then suit both, whatever
@@ -47,7 +47,7 @@ def fit_features(
     n_landmarks: int = 2000,
     n_components: int = 300,
     rng: np.random.Generator,
-) -> LabelSetFeatures:
+) -> RowFeatures:
     """Learn the features of rows.
 
     Parameters
@@ -82,7 +82,7 @@ def fit_features(
         shift, factor = _standard(X)
     nothing = np.zeros((0, 0))
     if kind == "linear":
-        return LabelSetFeatures(kind, shift, factor, nothing, nothing, 0.0)
+        return RowFeatures(kind, shift, factor, nothing, nothing, 0.0)
     for name, value in (
         ("bandwidth", bandwidth),
         ("n_landmarks", n_landmarks),
@@ -99,7 +99,7 @@ def fit_features(
     values, vectors = eigh(kernel, subset_by_index=[max(0, n - n_components), n - 1])
     kept = values > _MIN_SHARE * values[-1]
     projection = vectors[:, kept] / np.sqrt(values[kept])
-    return LabelSetFeatures(kind, shift, factor, landmarks, projection, float(gamma))
+    return RowFeatures(kind, shift, factor, landmarks, projection, float(gamma))
 
 
 def _standard(X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
