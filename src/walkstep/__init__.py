@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from walkstep.apps.collective_classifier import CollectiveClassifier
     from walkstep.apps.coreference_resolver import CoreferenceResolver
     from walkstep.apps.entity_resolver import EntityResolver
+    from walkstep.apps.hierarchy_classifier import HierarchyClassifier
+    from walkstep.apps.label_ranker import LabelRanker
     from walkstep.apps.multi_label_classifier import MultiLabelClassifier
     from walkstep.apps.sequence_tagger import SequenceTagger
 
@@ -17,6 +19,8 @@ __all__ = [
     "CollectiveClassifier",
     "CoreferenceResolver",
     "EntityResolver",
+    "HierarchyClassifier",
+    "LabelRanker",
     "MultiLabelClassifier",
     "SequenceTagger",
     "__version__",
@@ -27,6 +31,8 @@ _HOMES = {
     "apps.collective_classifier": ("CollectiveClassifier",),
     "apps.coreference_resolver": ("CoreferenceResolver",),
     "apps.entity_resolver": ("EntityResolver",),
+    "apps.hierarchy_classifier": ("HierarchyClassifier",),
+    "apps.label_ranker": ("LabelRanker",),
     "apps.multi_label_classifier": ("MultiLabelClassifier",),
     "apps.sequence_tagger": ("SequenceTagger",),
 }

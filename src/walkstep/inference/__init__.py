@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         coupling_from_the_past,
         mixing_time,
     )
-    from walkstep.inference.decoding_structures import decode, hierarchical_risk_scores, risk_scores
+    from walkstep.inference.decoding_structures import chances, decode, hierarchical_risk_scores, risk_scores
     from walkstep.inference.exact_space import ExactSpace, enumerate_space
     from walkstep.inference.moments import MomentEstimate, expected_statistics, hoeffding_samples
     from walkstep.inference.partition_function import (
@@ -84,6 +84,7 @@ __all__ = [
     "anneal",
     "belief_propagation",
     "best_structures",
+    "chances",
     "coarse_to_fine",
     "constant",
     "cooling_schedule",

@@ -1,4 +1,4 @@
-"""The best structure for each row of scores, exactly or by annealing; and the scores whose best one risks least."""
+"""Answers for rows of scores: the best structure, expected statistics, and scores whose best structure risks least."""
 
 from typing import Literal
 
@@ -7,10 +7,12 @@ from numpy.typing import NDArray
 
 from walkstep.inference.annealing import geometric
 from walkstep.inference.row_walks import RowWalks
-from walkstep.inference.structured_answers import best_structures, has_exact_answers
-from walkstep.worlds.randomness import Seed
+from walkstep.inference.structured_answers import best_structures, expectations, has_exact_answers
+from walkstep.worlds.randomness import Seed, as_generator
 from walkstep.worlds.space import Space
 from walkstep.worlds.subtree import Subtrees
+
+_N_COOLING, _HOT = 10, 8.0  # temperatures on the way down to the model, and the first of them
 
 
 def decode(
@@ -36,6 +38,7 @@ def decode(
     n_moves : int
         Moves at each temperature, for each value of a structure.
     rng : seed
+        A row's answer depends on it and on that row alone.
 
     Examples
     --------
@@ -53,10 +56,12 @@ def decode(
     size = np.abs(scores).mean(axis=1, keepdims=True)
     table = scores / np.where(size > 0.0, size, 1.0)
     schedule = geometric(4.0, 0.05)
+    seed = int(as_generator(rng).integers(2**31))
     best = np.full(len(scores), -np.inf)
     found = np.zeros((len(scores), space.size), np.int32)
     for restart in range(n_restarts):
-        walks = RowWalks(space, len(scores), rng=np.random.default_rng([_number(rng), restart]))
+        own = np.random.default_rng([seed, restart])
+        walks = RowWalks(space, len(scores), are_alike=True, rng=own)
         for t in range(n_steps + 1):
             temperature = 0.0 if t == n_steps else schedule(t / max(n_steps - 1, 1))
             walks.move(table, n_moves * space.size, temperature=temperature)
@@ -66,11 +71,45 @@ def decode(
     return found
 
 
-def _number(rng: Seed) -> int:
-    """A seed as a number."""
-    if isinstance(rng, np.random.Generator):
-        return int(rng.integers(2**31))
-    return 0 if rng is None else int(rng)
+def chances(
+    space: Space,
+    scores: NDArray[np.float64],
+    *,
+    way: Literal["auto", "exact", "chains"] = "auto",
+    n_samples: int = 200,
+    rng: Seed = 0,
+) -> NDArray[np.float64]:
+    """Expected statistics for each row of scores: (n_rows, n_statistics).
+
+    Parameters
+    ----------
+    space : Space
+    scores : float array (n_rows, n_statistics)
+    way : {"auto", "exact", "chains"}
+        By default exact where the space has a short way, otherwise from chains that cool down to the model first.
+    n_samples : int
+        Of each row's chain, two moves for each value of a structure apart.
+    rng : seed
+        A row's answer depends on it and on that row alone.
+
+    Examples
+    --------
+    >>> from walkstep.worlds import Hypercube
+    >>> chances(Hypercube(2), np.array([[0.0, 2.0]])).round(3).tolist()
+    [[0.5, 0.881]]
+    """
+    if way not in ("auto", "exact", "chains"):
+        raise ValueError(f"way is {way!r}; choose 'auto', 'exact' or 'chains'")
+    if way == "exact" or (way == "auto" and has_exact_answers(space)):
+        return expectations(space, scores).statistics
+    walks = RowWalks(space, len(scores), are_alike=True, rng=rng)
+    for progress in np.linspace(0.0, 1.0, _N_COOLING):
+        walks.move(scores, 4 * space.size, temperature=float(_HOT ** (1.0 - progress)))
+    drawn = walks.sample(scores, 2 * space.size, n_samples)
+    found = np.empty(scores.shape)
+    for row, structures in enumerate(drawn):
+        found[row] = space.statistics(structures).mean(axis=0)
+    return found
 
 
 def risk_scores(space: Space, expected: NDArray[np.float64]) -> NDArray[np.float64]:

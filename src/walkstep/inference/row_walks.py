@@ -27,6 +27,9 @@ class RowWalks:
         Where they start; by default structures that are drawn uniformly.
     moves : {"auto", "local", "uniform"}
         See `space_world`.
+    are_alike : bool
+        Whether all rows start at one structure and draw the same random numbers, so that what becomes of a row depends
+        on its scores alone.
     rng : seed
 
     Examples
@@ -40,11 +43,21 @@ class RowWalks:
     """
 
     def __init__(
-        self, space: Space, n_rows: int, *, values: ArrayLike | None = None, moves: str = "auto", rng: Seed = None
+        self,
+        space: Space,
+        n_rows: int,
+        *,
+        values: ArrayLike | None = None,
+        moves: str = "auto",
+        are_alike: bool = False,
+        rng: Seed = None,
     ):
         generator = as_generator(rng)
         self.space = space
-        self.values = space.draw(n_rows, generator) if values is None else space.check(values)
+        if values is None:
+            values = np.repeat(space.draw(1, generator), n_rows, axis=0) if are_alike else space.draw(n_rows, generator)
+        self.values = space.check(values)
+        self.are_alike = are_alike
         self._words = stream(generator)
         self._world: Any = space_world(space, space.draw(1, generator), moves=moves)
         self._transition = metropolis_transition()
@@ -80,17 +93,21 @@ class RowWalks:
         self._transition.temperature[0] = temperature
         drawn = np.empty((len(moving), n_samples, self.space.size), np.int32)
         held = self._world, self._transition, np.ascontiguousarray(scores)
-        _walk_rows(*held, moving, n_between, self.values, self._phi, self._words, drawn)
+        first = self._words.copy()
+        _walk_rows(*held, moving, n_between, self.values, self._phi, self._words, first, self.are_alike, drawn)
         return drawn
 
 
 @compiled(allocates=False)
-def _walk_rows(world, transition, scores, rows, n_between, values, phi, rng, drawn):
+def _walk_rows(world, transition, scores, rows, n_between, values, phi, rng, first, are_alike, drawn):
     """Let the chain of each row walk, and write down where it is every so many moves."""
     here = refer(world)
     size = len(here.values)
     for r in range(len(rows)):
         row = rows[r]
+        if are_alike:
+            for word in range(len(rng)):
+                rng[word] = first[word]
         for i in range(size):
             here.values[i] = values[row, i]
         count_now(here)

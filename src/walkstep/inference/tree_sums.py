@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from walkstep.compiled import compiled
+from walkstep.inference.row_shares import in_shares
 from walkstep.worlds.subtree import Subtrees
 
 
@@ -30,8 +31,13 @@ def sum_subtrees(space: Subtrees, scores: NDArray[np.float64]) -> TreeSums:
     (3.0, [[1.0, 0.667, 0.333]])
     """
     log_partition, expected = np.zeros(len(scores)), np.zeros(scores.shape)
-    scratch = np.zeros((2, space.size)), np.zeros((2, space.size))
-    _sum(np.ascontiguousarray(scores), space.parent, _inner_numbers(space), *scratch, log_partition, expected)
+    table, inner = np.ascontiguousarray(scores), _inner_numbers(space)
+
+    def work(rows: slice) -> None:
+        scratch = np.zeros((2, space.size)), np.zeros((2, space.size))
+        _sum(table[rows], space.parent, inner, *scratch, log_partition[rows], expected[rows])
+
+    in_shares(work, len(scores))
     return TreeSums(log_partition, expected)
 
 

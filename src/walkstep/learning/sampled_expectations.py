@@ -1,8 +1,8 @@
 """Expected statistics of many rows from chains, and the same samples again while the weights change little.
 
-Samples drawn under one set of scores serve others near to it: each counts as much more or less as it has become more or less
-likely (Geyer and Thompson, 1992). So one draw makes a smooth function of the weights, with the same random numbers wherever it is
-asked, which L-BFGS can descend; how many samples are still as good as independent says how far.
+Samples drawn under one set of scores serve others near to it: each counts as much more or less as it has become more or
+less likely (Geyer and Thompson, 1992). So one draw makes a smooth function of the weights, with the same random numbers
+wherever it is asked, which L-BFGS can descend; how many samples are still as good as independent says how far.
 """
 
 from typing import NamedTuple
@@ -74,8 +74,8 @@ class SampledExpectations:
     def anchor(self, structures: NDArray[np.int32]) -> None:
         """Count one more structure for each row (n_rows, size) among its samples, from now on.
 
-        Where a model is sure of itself all samples of a row may be one and the same, and no set of weights then seems too far
-        away; with the true structure among them there is always something to lose.
+        Where a model is sure of itself all samples of a row may be one and the same, and no set of weights then seems
+        too far away; with the true structure among them there is always something to lose.
         """
         self._drawn = np.concatenate([self._drawn[:, : self.n_samples], structures[:, None]], axis=1)
 

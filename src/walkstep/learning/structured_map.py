@@ -4,9 +4,9 @@ With a normal prior on the weights, what is minimised is
 
     |theta|² / (2 sigma²) + sum over rows of (ln Z(theta | x_i) - phi(x_i, y_i) . theta).
 
-The paper writes the mean of the first terms beside the sum of the second; both are sums here, as Bayes' rule has it. Rows whose
-truth is known in part count by the log of the sum over all structures that agree with what is known. What each statistic scores by
-itself has a prior of its own, ten times as wide, so that it is hardly drawn to zero.
+The paper writes the mean of the first terms beside the sum of the second; both are sums here, as Bayes' rule has it.
+Rows whose truth is known in part count by the log of the sum over all structures that agree with what is known. What
+each statistic scores by itself has a prior of its own, ten times as wide, so that it is hardly drawn to zero.
 """
 
 from collections.abc import Callable, Iterator
@@ -34,9 +34,7 @@ class MapEpoch(NamedTuple):
 
     number: int  # counted from 1
     model: StructuredModel
-    objective: (
-        float  # what is minimised, over the number of rows; from samples it is not known, and the slope stands here
-    )
+    objective: float  # what is minimised, over the number of rows; from samples it is not known, and its slope is here
     n_steps: int  # steps of chains so far
     is_last: bool
 
@@ -112,7 +110,7 @@ class MapProblem:
 
 
 def map_exactly(
-    problem: MapProblem, *, start: NDArray[np.float64] | None = None, max_iter: int = 100, tolerance: float = 1e-5
+    problem: MapProblem, *, start: NDArray[np.float64] | None = None, max_iter: int = 100, tolerance: float = 1e-6
 ) -> Iterator[MapEpoch]:
     """L-BFGS on the objective itself.
 
@@ -270,7 +268,7 @@ def _surrogate(
 ) -> Callable[[NDArray[np.float64]], tuple[float, NDArray[np.float64]]]:
     """The objective as samples tell it, but for a constant, and its slope."""
     truth, open_rows = problem.truth, problem.truth.open_rows
-    # The true structure, of which each row has one among its samples, takes so much off every row's slope where they were drawn.
+    # The true structure, which each row has as a sample, takes so much off every row's slope where they were drawn.
     share = (free.n_samples + 1) / free.n_samples
 
     def objective(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:

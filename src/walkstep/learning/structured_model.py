@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from walkstep.worlds.space import Space
 
 HOLD = 60.0
-"""The score that holds a statistic to what is known of it: any structure that does otherwise is less likely by e^-60."""
+"""The score that holds a statistic to what is known of it: structures that do otherwise are less likely by e^-60."""
 
 
 class StructuredModel(NamedTuple):
@@ -41,9 +41,7 @@ class StructuredTruth(NamedTuple):
     statistics: NDArray[np.float64]  # (n_rows, n_statistics) psi of the true structures; where it is open, halfway
     starts: NDArray[np.int32]  # (n_rows, size) the true structures; where they are open, one that agrees
     open_rows: NDArray[np.int64]  # which rows are not wholly known
-    held: NDArray[
-        np.float64
-    ]  # (n_open, n_statistics) 1 and -1 where a statistic is known to be high or low, 0 where not
+    held: NDArray[np.float64]  # (n_open, n_statistics) 1 and -1 where a statistic is known to be high or low, 0 if not
 
     @property
     def n_rows(self) -> int:
