@@ -36,6 +36,9 @@ lint: install
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/basedpyright
 
+# Two workers share the processors: threads of their own would wait for each other.
+test test-all: export OPENBLAS_NUM_THREADS := 1
+
 test: lint
 	$(BIN)/pytest -n 2 --dist loadgroup -q
 

@@ -49,7 +49,8 @@ class HierarchyClassifier(StructuredEstimator):
     branching : bool
         Whether stopping and forking have scores of their own.
     n_epochs : int, optional
-        Iterations; by default 100 of ``map``, 30 of ``sampled-map``, 60 of ``sampled-map-sgd`` and 30 of walks.
+        Iterations at most; by default 100 of ``map``, 30 of ``sampled-map`` and of walks, and 60 of
+        ``sampled-map-sgd``, or more where rows are few, for a thousand steps.
     n_samples : int
         Subtrees that are drawn for each row at each iteration.
     moves : {"auto", "local", "uniform"}
@@ -106,7 +107,7 @@ class HierarchyClassifier(StructuredEstimator):
         self,
         tree: Any = None,
         *,
-        features: str = "linear",
+        features: str = "auto",
         learner: str = "auto",
         sigma: float | None = None,
         decision: str = "auto",

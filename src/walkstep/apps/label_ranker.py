@@ -40,7 +40,8 @@ class LabelRanker(StructuredEstimator):
         Predict the ranking of the least expected Kendall distance, or the most probable one; ``auto`` is ``risk``
         unless the learner walks, whose scores are no log odds.
     n_epochs : int, optional
-        Iterations; by default 100 of ``map``, 30 of ``sampled-map``, 60 of ``sampled-map-sgd`` and 30 of walks.
+        Iterations at most; by default 100 of ``map``, 30 of ``sampled-map`` and of walks, and 60 of
+        ``sampled-map-sgd``, or more where rows are few, for a thousand steps.
     n_samples : int
         Rankings that are drawn for each row at each iteration.
     moves : {"auto", "local", "uniform"}
@@ -159,6 +160,8 @@ class LabelRanker(StructuredEstimator):
         self.label_names_ = known.label_names
         space = Permutations(known.n_labels)
         truth = ranking_truth(space, known.places)
+        if not truth.statistics.any():
+            raise ValueError("rankings order no two labels in any row; give at least one row that does")
 
         def judge(scores: NDArray[np.float64], at: NDArray[np.int64]) -> tuple[float, float]:
             taus = kendall_taus(known.places[at], self._places(space, scores))

@@ -1,4 +1,4 @@
-"""Which learners of label sets pass messages, and what they need."""
+"""Which learners of label sets walk, pass messages or draw samples, and what they need."""
 
 from importlib import import_module
 from types import ModuleType
@@ -8,9 +8,34 @@ from walkstep.first_use import missing_extra
 from walkstep.learning.walk import LEARNERS, learner_row
 
 BY_MESSAGES = ("risk", "likelihood", "softmax-margin", "svm", "perceptron")
-"""Learners that train by passing messages, in JAX; all others walk."""
+"""Learners that train by passing messages, in JAX."""
+
+BY_SAMPLES = ("sampled-map",)
+"""Learners that estimate from samples; all others walk."""
+
+Way = Literal["walk", "messages", "samples"]
 
 _MARGINS = ("svm", "perceptron")
+
+
+def way_of_learning(learner: str) -> Way:
+    """How a learner trains; an error for one that is not known.
+
+    Examples
+    --------
+    >>> way_of_learning("risk"), way_of_learning("sampled-map"), way_of_learning("cd-5")
+    ('messages', 'samples', 'walk')
+    """
+    if learner in BY_MESSAGES:
+        return "messages"
+    if learner in BY_SAMPLES:
+        return "samples"
+    try:
+        learner_row(learner)
+    except ValueError as error:
+        known = ", ".join([*LEARNERS, *BY_SAMPLES, *BY_MESSAGES])
+        raise ValueError(f"learner {learner!r} is not known; choose one of {known}, or cd-k") from error
+    return "walk"
 
 
 def passes_messages(learner: str) -> bool:
@@ -21,14 +46,7 @@ def passes_messages(learner: str) -> bool:
     >>> passes_messages("risk"), passes_messages("samplerank")
     (True, False)
     """
-    if learner in BY_MESSAGES:
-        return True
-    try:
-        learner_row(learner)
-    except ValueError as error:
-        known = ", ".join([*LEARNERS, *BY_MESSAGES])
-        raise ValueError(f"learner {learner!r} is not known; choose one of {known}, or cd-k") from error
-    return False
+    return way_of_learning(learner) == "messages"
 
 
 def suiting_inference(learner: str, decision: str) -> Literal["sum-product", "max-product"]:

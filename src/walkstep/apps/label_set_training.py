@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from walkstep.apps.label_pairs import label_pairs
-from walkstep.apps.label_set_learners import in_jax, passes_messages, suiting_inference
+from walkstep.apps.label_set_learners import in_jax, suiting_inference, way_of_learning
 from walkstep.apps.label_set_model import LabelSetModel
+from walkstep.apps.label_set_samples import learn_by_sampling
 from walkstep.apps.label_set_walk import learn_by_walking
 from walkstep.apps.progress import EpochProgress
 from walkstep.apps.row_features import RowFeatures, fit_features
@@ -59,7 +60,7 @@ def train_label_sets(
     coupling = np.zeros((n_labels, n_labels))
     epochs, interrupted = [], False
     if len(free):
-        learn = _learn_by_messages if passes_messages(classifier.learner) else learn_by_walking
+        learn = _WAYS[way_of_learning(classifier.learner)]
         model, epochs, interrupted = learn(classifier, rows, truth[:, free], rng, progress)
         coefficients[free], intercepts[free], coupling[np.ix_(free, free)] = model
     return LabelSetTraining(features, LabelSetModel(coefficients, intercepts, coupling), epochs, interrupted)
@@ -79,6 +80,9 @@ def _learn_by_messages(
     pairs = label_pairs(truth, classifier.pairwise)
     model, learned = messages.learn_by_messages(learner, rows, truth, pairs, show=show)
     return model, learned.epochs, learned.interrupted
+
+
+_WAYS = {"walk": learn_by_walking, "messages": _learn_by_messages, "samples": learn_by_sampling}
 
 
 def message_learner(classifier: Any, seed: int) -> Any:

@@ -14,6 +14,7 @@ from walkstep.apps.progress import EpochProgress
 from walkstep.apps.row_features import KINDS, RowFeatures, fit_features
 from walkstep.apps.structured_learners import check_learner, epochs_of_training, is_by_likelihood, n_epochs_of
 from walkstep.apps.structured_selection import Judge, choose_settings, feature_settings, until_settled
+from walkstep.blas_threads import suiting_threads
 from walkstep.data.archive import load_archive, save_archive
 from walkstep.learning.structured_map import MapEpoch, MapProblem
 from walkstep.learning.structured_model import StructuredModel, StructuredTruth
@@ -37,6 +38,7 @@ class StructuredEstimator(BaseEstimator):
     n_samples: int
     n_folds: int
     batch_size: int
+    n_components: int
     bandwidth: float | None
     moves: str
     random_state: Any
@@ -95,6 +97,13 @@ class StructuredEstimator(BaseEstimator):
 
     def _train(self, rows: Any, space: Space, truth: StructuredTruth, judge: Judge, *, needs_threshold: bool) -> None:
         """Choose what is open, and train on all rows."""
+        n_products = rows.shape[0] * min(rows.shape[1], self.n_components) * space.n_statistics
+        with suiting_threads(n_products):
+            self._choose_and_train(rows, space, truth, judge, needs_threshold)
+
+    def _choose_and_train(
+        self, rows: Any, space: Space, truth: StructuredTruth, judge: Judge, needs_threshold: bool
+    ) -> None:
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         self.space_, self.seed_ = space, int(rng.integers(2**31))
         chosen = choose_settings(self, rows, space, truth, judge, rng, needs_threshold=needs_threshold)
@@ -103,7 +112,7 @@ class StructuredEstimator(BaseEstimator):
             rows, chosen.features, bandwidth=chosen.bandwidth, **feature_settings(self), rng=rng
         )
         problem = MapProblem(space, self.features_.transform(rows), truth, chosen.sigma)
-        n_epochs = n_epochs_of(self, space)
+        n_epochs = n_epochs_of(self, space, truth.n_rows)
         self.epochs_: list[MapEpoch] = []
         self.interrupted_ = False
         with EpochProgress(n_epochs, self.verbose) as progress:

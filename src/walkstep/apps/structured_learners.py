@@ -18,6 +18,7 @@ BY_LIKELIHOOD = ("map", "sampled-map", "sampled-map-sgd")
 
 _EPOCHS = {"map": 100, "sampled-map": 30, "sampled-map-sgd": 60}
 _EPOCHS_OF_WALKS = 30
+_LEAST_STEPS = 1000  # of stochastic ones, where rows are few
 _RATE = 0.05
 
 
@@ -55,11 +56,15 @@ def is_by_likelihood(learner: str) -> bool:
     return learner in BY_LIKELIHOOD or learner == "auto"
 
 
-def n_epochs_of(estimator: Any, space: Space) -> int:
+def n_epochs_of(estimator: Any, space: Space, n_rows: int) -> int:
     """How many iterations training takes at most."""
     if estimator.n_epochs is not None:
         return estimator.n_epochs
-    return _EPOCHS.get(suiting_learner(estimator.learner, space), _EPOCHS_OF_WALKS)
+    learner = suiting_learner(estimator.learner, space)
+    n_epochs = _EPOCHS.get(learner, _EPOCHS_OF_WALKS)
+    if learner == "sampled-map-sgd":
+        n_epochs = max(n_epochs, _LEAST_STEPS * estimator.batch_size // n_rows)
+    return n_epochs
 
 
 def epochs_of_training(

@@ -19,9 +19,8 @@ SIGMAS = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 
 BANDWIDTHS = (0.35, 0.7, 1.4)
 _MAX_ROWS = 2000
-_MAX_EPOCHS = 50
 _PERIOD = 8
-_GAIN = 3e-3  # enough to tell settings apart
+_GAIN = 1e-2  # enough to tell settings apart
 _SIGMA = 3.0  # where nothing chooses: for learners without a prior
 
 Judge = Callable[[NDArray[np.float64], NDArray[np.int64]], tuple[float, float]]
@@ -86,7 +85,7 @@ def choose_settings(
             scores = []
             for k, ((train, _), (rows_in, rows_out)) in enumerate(zip(folds, tables, strict=True)):
                 problem = MapProblem(space, rows_in, truth.of(train), sigma)
-                n_epochs = min(n_epochs_of(estimator, space), _MAX_EPOCHS)
+                n_epochs = n_epochs_of(estimator, space, len(train))
                 *_, last = until_settled(epochs_of_training(estimator, problem, n_epochs, rng, start=starts[k]), _GAIN)
                 model = last.model
                 starts[k] = model.weights if is_by_likelihood(estimator.learner) else None

@@ -1,5 +1,4 @@
-"""Walks over a space for many rows at once: a structure for each, moved on by so many moves under each row's own "
-"scores."""
+"""Walks over a space for many rows at once: a structure for each, moved on under each row's own scores."""
 
 from typing import Any
 
@@ -58,7 +57,7 @@ class RowWalks:
             values = np.repeat(space.draw(1, generator), n_rows, axis=0) if are_alike else space.draw(n_rows, generator)
         self.values = space.check(values)
         self.are_alike = are_alike
-        self._words = stream(generator)
+        self._generator, self._words = generator, stream(generator)
         self._world: Any = space_world(space, space.draw(1, generator), moves=moves)
         self._transition = metropolis_transition()
         self._phi = sparse_vector(space.n_statistics)
@@ -93,6 +92,8 @@ class RowWalks:
         self._transition.temperature[0] = temperature
         drawn = np.empty((len(moving), n_samples, self.space.size), np.int32)
         held = self._world, self._transition, np.ascontiguousarray(scores)
+        if self.are_alike:  # how many numbers the rows before have used must not matter
+            self._words = stream(self._generator)
         first = self._words.copy()
         _walk_rows(*held, moving, n_between, self.values, self._phi, self._words, first, self.are_alike, drawn)
         return drawn

@@ -41,6 +41,13 @@ class SampledExpectations:
         Local moves, or META's (section 5 of Vembu et al., 2009).
     rng : seed
 
+    Attributes
+    ----------
+    scores : float array (n_rows, n_statistics)
+        Those that samples were drawn under last.
+    n_steps : int
+        Steps of chains so far.
+
     Examples
     --------
     >>> from walkstep.worlds import Permutations
@@ -68,16 +75,8 @@ class SampledExpectations:
         self.n_moves = 2 * space.size if n_moves is None else n_moves
         self._walks = RowWalks(space, n_rows, values=starts, moves=moves, rng=rng)
         self._drawn = np.zeros((n_rows, n_samples, space.size), np.int32)
-        self._scores = np.zeros((n_rows, space.n_statistics))
+        self.scores = np.zeros((n_rows, space.n_statistics))
         self.n_steps = 0
-
-    def anchor(self, structures: NDArray[np.int32]) -> None:
-        """Count one more structure for each row (n_rows, size) among its samples, from now on.
-
-        Where a model is sure of itself all samples of a row may be one and the same, and no set of weights then seems
-        too far away; with the true structure among them there is always something to lose.
-        """
-        self._drawn = np.concatenate([self._drawn[:, : self.n_samples], structures[:, None]], axis=1)
 
     def draw(self, scores: NDArray[np.float64], rows: NDArray[np.int64] | None = None) -> None:
         """Let chains go on under these scores (n_rows, n_statistics), and keep what they pass.
@@ -90,14 +89,14 @@ class SampledExpectations:
             By default all.
         """
         at = slice(None) if rows is None else rows
-        self._drawn[at, : self.n_samples] = self._walks.sample(scores, self.n_moves, self.n_samples, rows=rows)
-        self._scores[at] = scores
+        self._drawn[at] = self._walks.sample(scores, self.n_moves, self.n_samples, rows=rows)
+        self.scores[at] = scores
         self.n_steps += len(scores) * self.n_samples * self.n_moves
 
     def under(self, scores: NDArray[np.float64], rows: NDArray[np.int64] | None = None) -> Reweighted:
         """What the samples say under scores (n_rows, n_statistics), of some rows or of all."""
         at = slice(None) if rows is None else rows
-        change = scores - self._scores[at]
+        change = scores - self.scores[at]
         found = Reweighted(np.zeros(len(scores)), np.zeros(scores.shape), np.zeros(len(scores)))
         drawn = self._drawn[at]
         counted, weight = np.zeros((drawn.shape[1], self.space.n_statistics)), np.zeros(drawn.shape[1])

@@ -9,7 +9,7 @@ Rows whose truth is known in part count by the log of the sum over all structure
 each statistic scores by itself has a prior of its own, ten times as wide, so that it is hardly drawn to zero.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -156,27 +156,26 @@ def map_from_samples(
     generator = as_generator(rng)
     weights = np.zeros(len(problem.precision)) if start is None else np.array(start)
     free, held = _chains(problem, n_samples, n_moves, moves, generator)
-    free.anchor(problem.truth.starts)
     ended = []
     for number in range(1, n_epochs + 1):
         scores = problem.model(weights).scores(problem.rows)
         free.draw(scores)
         if held is not None:
             held.draw(problem.held_scores(scores))
-        for iterate in lbfgs(_surrogate(problem, free, held), weights, max_iter=10):
+        surrogate = _Surrogate(problem, free, held)
+        for iterate in lbfgs(surrogate, weights, max_iter=10):
             step = iterate.weights - weights
-            told = _told(problem, free, weights + step)
-            if told < _LEAST_EFFECTIVE:  # too far: go as far that way as the samples still tell
-                while told < _LEAST_EFFECTIVE:
+            if surrogate.effective(iterate.weights) < _LEAST_EFFECTIVE:
+                # Too far: go as far that way as the samples still tell.
+                while surrogate.effective(weights + step) < _LEAST_EFFECTIVE:
                     step *= 0.5
-                    told = _told(problem, free, weights + step)
                 weights = weights + step
                 break
             weights = iterate.weights
         ended.append(weights)
         mean = np.mean(ended[number // 2 :], axis=0)
         n_steps = free.n_steps + (0 if held is None else held.n_steps)
-        slope = float(np.linalg.norm(_surrogate(problem, free, held)(weights)[1]))
+        slope = float(np.linalg.norm(surrogate(weights)[1]))
         yield MapEpoch(number, problem.model(mean), slope, n_steps, number == n_epochs)
 
 
@@ -258,29 +257,44 @@ def _chains(
     return free, SampledExpectations(problem.space, len(starts), starts=starts, rng=rng, **settings)
 
 
-def _told(problem: MapProblem, free: SampledExpectations, weights: NDArray[np.float64]) -> float:
-    """The mean share of a row's samples that is as good as independent, under other weights."""
-    return float(free.under(problem.model(weights).scores(problem.rows)).effective.mean())
+class _Surrogate:
+    """The objective as samples tell it, but for a constant, and its slope.
 
+    What is known of a row counts as one more sample of it: its true structure or, where that is open, the mean of the
+    structures that agree. Where a model is sure of itself all samples may be one and the same, and no weights would
+    seem too far away; with the truth among them there is always something to lose, and always a least loss.
+    """
 
-def _surrogate(
-    problem: MapProblem, free: SampledExpectations, held: SampledExpectations | None
-) -> Callable[[NDArray[np.float64]], tuple[float, NDArray[np.float64]]]:
-    """The objective as samples tell it, but for a constant, and its slope."""
-    truth, open_rows = problem.truth, problem.truth.open_rows
-    # The true structure, which each row has as a sample, takes so much off every row's slope where they were drawn.
-    share = (free.n_samples + 1) / free.n_samples
+    def __init__(self, problem: MapProblem, free: SampledExpectations, held: SampledExpectations | None):
+        self._problem, self._free, self._held = problem, free, held
 
-    def objective(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def __call__(self, weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        loss, excess, _ = self._told(weights)
+        # The truth among the samples takes so much off every row's slope where they were drawn.
+        share = (self._free.n_samples + 1) / self._free.n_samples
+        value = share * float(loss.mean()) + self._problem.penalty(weights)
+        return value, self._problem.gradient(share * excess, weights)
+
+    def effective(self, weights: NDArray[np.float64]) -> float:
+        """The mean share of a row's samples that is as good as independent, under these weights."""
+        return float(self._told(weights)[2].mean())
+
+    def _told(
+        self, weights: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Of each row: the loss, expected statistics beyond true ones, and how much of its samples still counts."""
+        problem, truth, n = self._problem, self._problem.truth, self._free.n_samples
         scores = problem.model(weights).scores(problem.rows)
-        told = free.under(scores)
-        fit, true = (scores * truth.statistics).sum(axis=1), truth.statistics
-        if held is not None:
-            agreeing = held.under(problem.held_scores(scores))
+        free = self._free.under(scores)
+        true, fit = truth.statistics, ((scores - self._free.scores) * truth.statistics).sum(axis=1)
+        kept = np.ones(len(scores))
+        if self._held is not None:
+            agreeing = self._held.under(problem.held_scores(scores))
             true = true.copy()
-            true[open_rows] = agreeing.statistics
-            fit[open_rows] = agreeing.log_ratio
-        loss = share * float((told.log_ratio - fit).mean()) + problem.penalty(weights)
-        return loss, problem.gradient(share * (told.statistics - true), weights)
-
-    return objective
+            true[truth.open_rows], fit[truth.open_rows] = agreeing.statistics, agreeing.log_ratio
+            kept[truth.open_rows] = agreeing.effective
+        log_z = np.logaddexp(np.log(n) + free.log_ratio, fit) - np.log(n + 1)
+        share = np.exp(fit - log_z) / (n + 1)  # of the truth
+        squares = (1.0 - share) ** 2 / (n * free.effective) + share**2
+        excess = (1.0 - share)[:, None] * (free.statistics - true)
+        return log_z - fit, excess, np.minimum(kept, 1.0 / ((n + 1) * squares))
