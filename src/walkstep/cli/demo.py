@@ -1,4 +1,4 @@
-"""``walkstep demo``: all three jobs on invented data, from training to a report, in seconds."""
+"""``walkstep demo``: all jobs on invented data, from training to a report, in seconds."""
 
 import sys
 import time
@@ -24,8 +24,9 @@ def demo(
     seed: Annotated[int, typer.Option(help="Seed of the data and of the training.")] = 0,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> None:
-    """Train and test on invented news, label sets and citations, and write a report to look at."""
+    """Train and test on invented news, label sets, rankings, hierarchies and citations, and write a report."""
     from walkstep.cli.demo_page import page
+    from walkstep.cli.demo_structures import learn_structures
 
     check_outputs(output)
     began = time.perf_counter()
@@ -37,10 +38,16 @@ def demo(
     labels = _label_rows(seed, quiet)
     typer.echo(f"label sets of {_N_ROWS - _N_TRAIN_ROWS} invented rows, not seen in training")
     typer.echo(labels.scores.table())
+    _say(quiet, "training on invented rows with rankings of labels, and on others with classes of a tree")
+    structures = learn_structures(seed)
+    typer.echo(f"\nrankings of labels for {structures.ranking_scores.n_rows} invented rows, not seen in training")
+    typer.echo(structures.ranking_scores.table())
+    typer.echo(f"\ninstruments in {structures.class_scores.n_rows} invented recordings, not seen in training")
+    typer.echo(structures.class_scores.table())
     entities = _resolve_citations(seed, quiet)
     typer.echo(f"\npapers behind {entities.scores.n_records} invented citations, not seen in training")
     typer.echo(entities.scores.table())
-    write_text(output, page(news, labels, entities, seed))
+    write_text(output, page(news, labels, structures, entities, seed))
     typer.echo(f"\nreport: {output.resolve()} ({size_of(output)})")
     _say(quiet, f"{time.perf_counter() - began:.1f} s")
 

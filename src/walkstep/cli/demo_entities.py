@@ -1,4 +1,4 @@
-"""The demo's third job: citations of invented papers, and which of them cite the same paper."""
+"""The demo's last job: citations of invented papers, and which of them cite the same paper."""
 
 from dataclasses import dataclass
 

@@ -7,6 +7,7 @@ from html import escape
 from walkstep import __version__
 from walkstep.cli.demo_entities import EntitiesResult
 from walkstep.cli.demo_entities_page import entities_section
+from walkstep.cli.demo_structures import StructuresResult, structures_section
 from walkstep.data.sequences import Sequences
 from walkstep.evaluation.labels import LabelSetScores
 from walkstep.evaluation.spans import SpanScores
@@ -55,7 +56,9 @@ class LabelsResult:
     scores: LabelSetScores
 
 
-def page(news: NewsResult, labels: LabelsResult, entities: EntitiesResult, seed: int) -> str:
+def page(
+    news: NewsResult, labels: LabelsResult, structures: StructuresResult, entities: EntitiesResult, seed: int
+) -> str:
     """The whole report as HTML."""
     by_type = [(name, one.f1) for name, one in news.chain.by_type.items()]
     type_rows = [(name, one.precision, one.recall, one.f1, one.n_true) for name, one in news.chain.by_type.items()]
@@ -83,6 +86,7 @@ truth differ; the percentage is how sure the model is.</p>
 entirely so.</p>
 {_agreement_table("label", _label_rows(labels.scores))}
 {bar_chart("F1 by label", [*by_label, ("all (micro)", labels.scores.micro_f1)])}
+{structures_section(structures)}
 {entities_section(entities)}
 """
     head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Walkstep demo</title>'

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from walkstep.cli.files import check_inputs, check_outputs, write_json
+from walkstep.cli.structures import STRUCTURES
 
 _OF_TABLES = ("EntityResolver", "CollectiveClassifier")
 
@@ -18,7 +19,10 @@ def evaluate(
     ] = None,
     truth: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="Of records: which entity each one is; of linked items: their labels."),
+        typer.Option(
+            metavar="COLUMN",
+            help="Of records: which entity each one is; of linked items, rankings and classes: where these are.",
+        ),
     ] = None,
     links: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Of linked items: a table of the links between them.")
@@ -36,8 +40,8 @@ def evaluate(
     check_inputs(data, links)
     check_outputs(json_file, inputs=(model, data, links))
     kind = kind_of(model)
-    if truth is not None and kind not in _OF_TABLES:
-        raise ValueError(f"--truth names the column of true entities, but {model} holds a {kind}; leave it out")
+    if truth is not None and kind not in (*_OF_TABLES, *STRUCTURES):
+        raise ValueError(f"--truth names a column, but {model} holds a {kind}; leave it out")
     if encoding is not None and kind not in _OF_TABLES:
         raise ValueError(f"--encoding is for tables of records, but {model} holds a {kind}; save {data} as UTF-8")
     if links is not None and kind != "CollectiveClassifier":
@@ -57,6 +61,14 @@ def evaluate(
 
         classifier = MultiLabelClassifier.load(model)
         scores = classifier.evaluate(*read_truth(classifier, data))
+    elif kind == "LabelRanker":
+        from walkstep.cli.rankings import evaluate_rankings
+
+        scores = evaluate_rankings(model, data, truth)
+    elif kind == "HierarchyClassifier":
+        from walkstep.cli.hierarchies import evaluate_hierarchies
+
+        scores = evaluate_hierarchies(model, data, truth)
     elif kind == "EntityResolver":
         from walkstep.cli.evaluate_entities import evaluate_entities
 

@@ -44,8 +44,8 @@ def _message(error: Exception) -> str:
 app = typer.Typer(
     name="walkstep",
     cls=Verbs,
-    help="Tag sequences, label rows and linked items, resolve records: factor graphs, trained on the metric you are "
-    "judged by.",
+    help="Tag sequences, label rows and linked items, rank labels, place rows in a hierarchy, resolve records: "
+    "factor graphs, trained on the metric you are judged by.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from walkstep.cli.files import check_counts, check_inputs, check_outputs, write_text
+from walkstep.cli.structures import STRUCTURES
 
 if TYPE_CHECKING:
     from walkstep.apps.sequence_tagger import SequenceTagger
@@ -32,7 +33,7 @@ def predict(
         int | None, typer.Option("--k-best", metavar="N", help="The N best taggings of each sentence.")
     ] = None,
     names: Annotated[
-        bool, typer.Option("--names", help="For rows, write the names of their labels instead of 0 and 1.")
+        bool, typer.Option("--names", help="For label sets, write the names of labels instead of 0 and 1.")
     ] = False,
     links: Annotated[
         Path | None, typer.Option(metavar="FILE", help="For linked items, a table of the links between them.")
@@ -44,7 +45,7 @@ def predict(
         str | None, typer.Option(metavar="NAME", help="Of tables of items: how their text is encoded (utf-8).")
     ] = None,
 ) -> None:
-    """Tag text, or predict the label sets of rows, or the labels of linked items."""
+    """Tag text, or predict label sets, rankings or classes of rows, or the labels of linked items."""
     from walkstep.data.archive import kind_of
 
     check_counts(k_best=k_best)
@@ -62,6 +63,10 @@ def predict(
         if k_best is not None:
             raise ValueError(f"--k-best is for taggers, but {model} predicts label sets; leave it out")
         text = _label_sets(model, data, marginals, names)
+    elif kind in STRUCTURES:
+        if names or k_best is not None:
+            raise ValueError(f"--names and --k-best say nothing to the {kind} in {model}; leave them out")
+        text = _csv(*_structures(kind, model, data, marginals))
     elif kind == "CollectiveClassifier":
         if names or k_best is not None:
             raise ValueError(f"--names and --k-best are not for linked items, which {model} labels; leave them out")
@@ -159,6 +164,17 @@ def _label_sets(model: Path, data: Path, marginals: bool, names: bool) -> str:
         sets = ([label for label, borne in zip(labels, row, strict=True) if borne] for row in predicted)
         return "".join(" ".join(one) + "\n" for one in sets)
     return _csv(labels, [[str(int(cell)) for cell in row] for row in predicted])
+
+
+def _structures(kind: str, model: Path, data: Path, marginals: bool) -> tuple[list[str], list[list[str]]]:
+    """A table with a ranking or the classes of each row, or with probabilities."""
+    if kind == "LabelRanker":
+        from walkstep.cli.rankings import predict_rankings
+
+        return predict_rankings(model, data, marginals=marginals)
+    from walkstep.cli.hierarchies import predict_hierarchies
+
+    return predict_hierarchies(model, data, marginals=marginals)
 
 
 def _linked(

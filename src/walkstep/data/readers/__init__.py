@@ -7,14 +7,18 @@ from walkstep.data.label_sets import LabelledRows
 from walkstep.data.readers._columns import Labels
 from walkstep.data.readers.arff import read_arff
 from walkstep.data.readers.conll import read_conll, read_sentences, read_tokens, write_conll
+from walkstep.data.readers.hierarchical import read_hierarchical
 from walkstep.data.readers.libsvm import read_libsvm
+from walkstep.data.readers.ranked_rows import read_ranked_rows
 from walkstep.data.readers.table import read_csv_rows
 
 __all__ = [
     "read_arff",
     "read_conll",
     "read_csv_rows",
+    "read_hierarchical",
     "read_libsvm",
+    "read_ranked_rows",
     "read_rows",
     "read_sentences",
     "read_tokens",
