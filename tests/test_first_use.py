@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 
@@ -10,6 +11,7 @@ from walkstep.first_use import first_use
 
 WITHOUT = """
 import sys
+from importlib import import_module
 class Absent:
     def find_spec(self, name, path=None, target=None):
         if name == sys.argv[1]:
@@ -46,3 +48,13 @@ def test_what_comes_with_no_extra_is_reported_as_it_is(monkeypatch, name):
     monkeypatch.setitem(first_use.__globals__, "import_module", missing(name))
     with pytest.raises(ModuleNotFoundError, match=f"^No module named {name!r}$"):
         find("Thing")
+
+
+@pytest.mark.parametrize(
+    "package", ["walkstep", *(f"walkstep.{name}" for name in ("inference", "learning", "model", "testing", "worlds"))]
+)
+def test_every_public_name_is_found(package):
+    module = import_module(package)
+    for name in module.__all__:
+        assert getattr(module, name) is not None
+        assert name in dir(module)

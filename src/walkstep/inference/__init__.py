@@ -141,6 +141,7 @@ _HOMES = {
         "mixing_time",
     ),
     "decoding_structures": (
+        "chances",
         "decode",
         "hierarchical_risk_scores",
         "risk_scores",
