@@ -80,6 +80,18 @@ def test_scores_that_are_large_take_chains_and_those_are_right():
         log_partition(space, scores, epsilon=0.01, method="bridge", max_steps=1e4, rng=0)
 
 
+def test_chains_that_forget_slowly_what_hardly_moves_scores_still_arrive():
+    # Within 30 moves scores forget half of what they are; a fifth of it lasts for hundreds.
+    space = Subtrees([-1, 0, 1, 2, 3, 4, 5, 5, 7, 2, 9, 1, 11, 12], branching=True)
+    scores = np.random.default_rng(0).normal(size=space.n_statistics)
+    scores *= 10.0 / (space.radius * np.linalg.norm(scores))
+    exact = enumerate_space(space, scores).log_partition
+    settings = {"method": "bridge", "draws": "chain", "epsilon": 0.03}
+    found = [log_partition(space, scores, rng=seed, **settings) for seed in range(30)]
+    errors = [one.estimate - exact for one in found]
+    assert abs(np.mean(errors)) < 5 * np.mean([one.standard_error for one in found]) / math.sqrt(30)
+
+
 def test_a_tree_that_cannot_be_listed_agrees_with_its_sums():
     space = Subtrees([-1] + [k - 1 if k % 4 else 0 for k in range(1, 60)], branching=True)
     scores = np.random.default_rng(1).normal(size=space.n_statistics) * 0.5

@@ -1,5 +1,6 @@
 """Spaces: what there is, how it is drawn, what is counted, and how walks move through it."""
 
+from fractions import Fraction
 from math import factorial, log
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from small_spaces import PARENT, SPACES, chi_square_p, count_step, draw_step, own_space, shares, turn
 from walkstep.inference import RowWalks
 from walkstep.testing import check_world
-from walkstep.worlds import Cycles, Hypercube, Permutations, Subtrees, as_space, space_world
+from walkstep.worlds import Cycles, Hypercube, Permutations, Subtrees, as_space, space_world, stream
 
 pytestmark = pytest.mark.xdist_group("spaces")
 
@@ -48,6 +49,20 @@ def test_no_statistics_are_longer_than_the_radius_and_no_score_is_out_of_range(s
         low, high = space.score_range(scores)
         assert low <= (statistics @ scores).min() + 1e-9
         assert high >= (statistics @ scores).max() - 1e-9
+
+
+def test_pairs_that_form_a_cycle_cannot_all_have_their_way():
+    assert Permutations(3).score_range(np.array([1.0, -2.0, 3.0])) == (-2.0, 2.0)  # 0 beats 1, 1 beats 2, 2 beats 0
+    assert Permutations(3).score_range(np.array([1.0, 2.0, 3.0])) == (-3.0, 3.0)
+    space, rng = Permutations(6), np.random.default_rng(0)
+    statistics = space.statistics(space.all_structures())
+    drawn = rng.normal(size=(20, space.n_statistics))
+    gaps = [space.score_range(scores)[1] - (statistics @ scores).max() for scores in drawn]
+    assert min(gaps) > -1e-12
+    assert np.mean(gaps) < 0.1 * np.mean(0.5 * np.abs(drawn).sum(axis=1) - (statistics @ drawn.T).max(axis=0))
+    many = Permutations(65)  # too many to look at all triples
+    scores = rng.normal(size=many.n_statistics)
+    assert many.score_range(scores)[1] == 0.5 * np.abs(scores).sum()
 
 
 @pytest.mark.parametrize("moves", ["local", "uniform"])
@@ -98,9 +113,96 @@ def test_subtrees_of_any_tree_are_counted_as_they_are_listed(choices):
     parent = preordered([-1, *choices[1:]])
     space = Subtrees(parent)
     structures = space.all_structures()
-    assert len(structures) == space.count()
+    assert len(structures) == space.count() == len(np.unique(structures, axis=0))
     assert space.log_count == pytest.approx(log(len(structures)))
     assert (structures[:, 1:] <= structures[:, space.parent[1:]]).all()
+
+
+@given(st.integers(1, 40).flatmap(lambda n: st.tuples(*[st.integers(0, max(k - 1, 0)) for k in range(n)])))
+def test_counts_of_subtrees_below_every_node_are_those_of_whole_numbers(choices):
+    space = Subtrees(preordered([-1, *choices[1:]]))
+    counts = [1] * space.size
+    for node in range(space.size - 1, 0, -1):
+        counts[space.parent[node]] *= 1 + counts[node]
+    assert space.count() == counts[0]
+    np.testing.assert_allclose(space.log_counts, [log(n) for n in counts], rtol=1e-13)
+
+
+def test_draws_of_subtrees_are_uniform_for_every_shape_of_up_to_six_nodes():
+    n_draws, found = 4000, []
+    for n_nodes in range(2, 7):
+        for parent in shapes(n_nodes):
+            space = Subtrees(parent)
+            counts = shares(space.draw(n_draws, rng=len(found)), space.all_structures())
+            found.append(chi_square_p(counts, np.full(len(counts), 1.0 / len(counts))))
+    assert len(found) == 1 + 2 + 5 + 14 + 42  # Catalan's numbers
+    assert min(found) > 1e-3 / len(found)
+
+
+def shapes(n_nodes):
+    """The parents of every rooted tree whose children stand in order, in preorder."""
+    paths = [([-1], [0])]  # with the way from the root to the last node
+    for node in range(1, n_nodes):
+        paths = [
+            ([*parent, above], [*way[: depth + 1], node]) for parent, way in paths for depth, above in enumerate(way)
+        ]
+    return [parent for parent, _ in paths]
+
+
+@pytest.mark.statistical
+@given(st.integers(2, 60).flatmap(lambda n: st.tuples(*[st.integers(0, max(k - 1, 0)) for k in range(n)])))
+def test_nodes_of_drawn_subtrees_are_in_as_often_as_counts_say(choices):
+    space, n_draws = Subtrees(preordered([-1, *choices[1:]])), 4000
+    whole = space.count()
+    shares_in = [1.0]
+    for node in range(1, space.size):
+        is_left = np.ones(space.size, dtype=bool)
+        is_left[node : space.branch_end[node]] = False
+        number = np.cumsum(is_left) - 1
+        without = Subtrees([-1, *number[space.parent[is_left][1:]]])  # as many subtrees as leave the node out
+        shares_in.append(1.0 - without.count() / whole)
+    expected = np.array(shares_in)
+    error = np.sqrt(expected * (1.0 - expected) / n_draws)
+    assert (np.abs(space.draw(n_draws, rng=0).mean(axis=0) - expected) <= 5 * error).all()
+
+
+def test_draws_of_subtrees_are_those_of_a_plain_twin_down_to_the_last_bit():
+    rng = np.random.default_rng(0)
+    space = Subtrees(preordered([-1, *[int(rng.integers(max(0, k - 4), k)) for k in range(1, 26)]]))
+    counts = [1] * space.size
+    for node in range(space.size - 1, 0, -1):
+        counts[space.parent[node]] *= 1 + counts[node]
+    thresholds = [round(Fraction(2**64, 1 + count)) for count in counts]
+    words, twin, n_close = xoshiro(stream(5).tolist()), [], 0
+    for _ in range(20_000):
+        values = [1] * space.size
+        for first in range(1, space.size + 1, 4):
+            word = next(words)
+            for node in range(first, min(first + 4, space.size)):
+                bits, high = word >> 16 * (node - first) & 0xFFFF, thresholds[node] >> 48
+                if bits == high:
+                    n_close += 1
+                    bits, high = next(words) >> 16, thresholds[node] & (2**48 - 1)
+                values[node] = int(bits >= high) & values[space.parent[node]]
+        twin.append(values)
+    assert n_close > 3
+    np.testing.assert_array_equal(space.draw(20_000, rng=5), twin)
+
+
+def xoshiro(state):
+    """Random words of 64 bits (Blackman and Vigna, 2021)."""
+    s0, s1, s2, s3 = state
+    most = 2**64 - 1
+    while True:
+        total = s0 + s3 & most
+        yield ((total << 23 | total >> 41) + s0) & most
+        t = s1 << 17 & most
+        s2 ^= s0
+        s3 ^= s1
+        s1 ^= s2
+        s0 ^= s3
+        s2 ^= t
+        s3 = (s3 << 45 | s3 >> 19) & most
 
 
 def preordered(parent):
@@ -118,6 +220,7 @@ def test_a_tree_of_thousands_of_nodes_is_counted_without_overflow():
     star = Subtrees([-1] + [0] * 5000)
     assert star.count() == 2**5000
     assert star.log_count == pytest.approx(5000 * log(2))
+    assert (abs(star.draw(4000, rng=0)[:, 1:].mean(axis=0) - 0.5) < 5 * 0.5 / np.sqrt(4000)).all()
     path = Subtrees(np.arange(-1, 4999))
     assert path.count() == 5000
     assert path.log_count == pytest.approx(log(5000))
@@ -155,6 +258,7 @@ def test_a_partial_ranking_leaves_as_many_rankings_as_agree_with_it():
         (lambda: Subtrees([-1, 2, 0]), "the parent of node 1 is 2; let every parent come before its children"),
         (lambda: Subtrees([-1, 0, 0, 1]), "the branch that node 3 is in is not contiguous"),
         (lambda: Cycles(4, 2), "min_length is 2 and n 4; a tour takes at least 3 nodes"),
+        (lambda: Cycles(32_769), "n is 32769; a tour is through at most 32,768 nodes"),
         (lambda: Hypercube(2).check([[0, 2]]), r"structure 0 is no label set: \[0, 2\]; give 0 and 1"),
         (lambda: Permutations(2).check([[0, 1], [1, 1]]), "structure 1 is no ranking"),
         (lambda: Permutations(2, [0, 1]).check([[1, 0]]), "structure 0 is no ranking of this space"),

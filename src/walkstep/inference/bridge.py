@@ -19,7 +19,7 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from walkstep.compiled import compiled
-from walkstep.inference.coupling import TooCostly, coupling_cost, run_coupled, score_of
+from walkstep.inference.coupling import N_PILOT, TooCostly, coupling_cost, run_coupled, score_of
 from walkstep.inference.row_walks import RowWalks
 from walkstep.inference.transitions import attempt, metropolis_transition
 from walkstep.references import refer
@@ -29,13 +29,14 @@ from walkstep.worlds.space import Space
 from walkstep.worlds.space_worlds import count_now, space_world
 from walkstep.worlds.sparse import sparse_vector
 
-_N_PILOT = 256
+_N_AHEAD = 64  # particles that go ahead to find levels,
+_N_REMEMBERING = 256  # and so many where they are also to tell how soon they forget
 _MIN_PARTICLES = 64
 _N_ROUNDS = 12
 _MAX_LEVELS = 2000
-_DISAGREES = 4.0  # standard errors
+_DISAGREES = 3.0  # standard errors
 _CHEAP = 1000.0  # steps that an exact sample may take
-_MEMORY = 0.3  # how much of a particle's score is left when its memory is measured
+_MEMORY = 0.1  # how much is left of what particles were when their memory is measured
 _CARE = 0.8  # an error that is only seen, and looked at until it is small, has to be somewhat smaller than it need be
 _LEFT = 0.2  # of the error that is wanted, what memory may leave
 DRAWS = ("auto", "exact", "chain")
@@ -79,7 +80,7 @@ class Bridged(NamedTuple):
     log_ratio: float
     standard_error: float
     quantile: float  # how many standard errors were asked to be within the bound
-    n_samples: int
+    n_samples: int  # of all particles, those that went ahead and those that were given up too
     n_steps: int
     betas: NDArray[np.float64]
 
@@ -111,13 +112,9 @@ def bridge(
     chosen = BridgeSettings(**settings)
     quantile = NormalDist().inv_cdf(1.0 - 0.5 * delta)
     wanted = _CARE * math.log1p(epsilon) / quantile
-    words = stream(rng)
-    is_cheap = chosen.draws == "exact" or (
-        chosen.draws == "auto" and coupling_cost(space, scores, rng=_seed(words)).likely <= _CHEAP
-    )
-    walker = _Walker(space, scores, chosen, words, is_cheap and not is_annealed)
-    betas = walker.schedule(max_steps)
-    walker.forget(_LEFT * wanted, max_steps)
+    walker = _Walker(space, scores, chosen, stream(rng), max_steps, is_annealed)
+    betas = walker.schedule()
+    walker.forget(_LEFT * wanted)
     found = walker.samples(betas, _MIN_PARTICLES)
     for _ in range(_N_ROUNDS):
         bridged, annealed = _bridged(found, betas), _annealed(found, betas)
@@ -125,21 +122,21 @@ def bridge(
         apart = abs(bridged[0] - annealed[0]) / max(math.hypot(bridged[1], annealed[1]), 1e-300)
         if apart > _DISAGREES and not walker.is_exact:
             walker.n_moves *= 2
-            walker.check_budget(len(betas), len(found), max_steps, error)
+            walker.check_budget(len(betas), len(found), error)
             found = walker.samples(betas, len(found))
             continue
         if error <= wanted:
             break
         # The error falls with the root of how many particles there are; that of few is not to be trusted far.
         n_more = math.ceil(len(found) * min((error / wanted) ** 2 * 1.05 - 1.0, 15.0))
-        walker.check_budget(len(betas), n_more, max_steps, error)
+        walker.check_budget(len(betas), n_more, error)
         found = np.concatenate([found, walker.samples(betas, n_more)])
     value, error = _annealed(found, betas) if is_annealed else _bridged(found, betas)
-    return Bridged(value, error, quantile, found.size + walker.n_pilot, walker.n_steps, betas)
+    return Bridged(value, error, quantile, walker.n_samples, walker.n_steps, betas)
 
 
 class _Walker:
-    """Particles that cool down."""
+    """Particles that cool down, and what they have cost so far."""
 
     def __init__(
         self,
@@ -147,26 +144,47 @@ class _Walker:
         scores: NDArray[np.float64],
         settings: BridgeSettings,
         words: NDArray[np.uint64],
-        is_exact: bool,
+        max_steps: float,
+        is_annealed: bool,
     ):
-        self.space, self.scores, self.settings, self.words, self.is_exact = space, scores, settings, words, is_exact
-        self.n_moves = settings.n_moves or space.size
-        self.pilot = RowWalks(space, _N_PILOT, moves=settings.moves, rng=_seed(words))
+        self.space, self.scores, self.settings, self.words = space, scores, settings, words
+        self.max_steps, self.n_moves = max_steps, settings.n_moves or space.size
+        self.n_samples = self.n_steps = 0
+        # Annealed particles walk, whatever an exact sample would cost.
+        self.is_exact = not is_annealed and self._chooses_exact()
+        self.exact_cost = 0.0  # steps of a particle's exact samples, on average
+        self.n_ahead = _N_AHEAD if self.is_exact or settings.n_moves is not None else _N_REMEMBERING
+        self.pilot = RowWalks(space, self.n_ahead, moves=settings.moves, rng=_seed(words))
+        self._count(self.n_ahead, self.n_ahead)
         self.world = space_world(space, self.pilot.values[0], moves=settings.moves)
         self.transition = metropolis_transition()
         self.phi = sparse_vector(space.n_statistics)
         self.counted = np.empty(space.n_statistics)
-        self.n_steps, self.n_pilot = 0, 0
 
-    def check_budget(self, n_levels: int, n: int, max_steps: float, error: float) -> None:
+    def _chooses_exact(self) -> bool:
+        """Whether bridges stand on exact samples; where nobody has said, a look at some structures tells."""
+        if self.settings.draws != "auto":
+            return self.settings.draws == "exact"
+        self._count(0, N_PILOT)
+        return coupling_cost(self.space, self.scores, rng=_seed(self.words)).likely <= _CHEAP
+
+    def _count(self, n_samples: int, n_steps: int) -> None:
+        """Note what was spent."""
+        self.n_samples += n_samples
+        self.n_steps += n_steps
+
+    def check_budget(self, n_levels: int, n: int, error: float) -> None:
         """An error where so many more particles are too many."""
-        cost = n * (1 + (n_levels - 1) * self.n_moves)
-        if self.n_steps + cost > max_steps:
+        cost = math.ceil(n * (self.exact_cost if self.is_exact else self._walked(n_levels)))
+        if self.n_steps + cost > self.max_steps:
             raise TooCostly(
                 f"after {self.n_steps:,} steps ln Z is known to {error:.3g}, and {cost:,} more steps are asked for; "
-                f"that "
-                f"exceeds max_steps={max_steps:.3g}: raise it, or epsilon"
+                f"that exceeds max_steps={self.max_steps:.3g}: raise it, or epsilon"
             )
+
+    def _walked(self, n_levels: int) -> int:
+        """Structures that a particle looks at on its way through the levels: its start, then the moves at each."""
+        return 1 + (n_levels - 1) * self.n_moves
 
     def samples(self, betas: NDArray[np.float64], n: int) -> NDArray[np.float64]:
         """The scores of n samples at each level: (n, n_levels), a particle a row."""
@@ -174,58 +192,69 @@ class _Walker:
         if not self.is_exact:
             held = self.world, self.transition, self.scores
             _cool(*held, betas, self.n_moves, self.phi, self.counted, self.words, found)
-            self.n_steps += n * (1 + (len(betas) - 1) * self.n_moves)
+            self._count(found.size, n * self._walked(len(betas)))
             return found
         top = self.space.score_range(self.scores)[1]
         values, scores = np.empty((n, self.space.size), np.int32), np.empty(n)
+        before = self.n_steps
         for level, beta in enumerate(betas):
-            self.n_steps += run_coupled(self.space, beta * self.scores, beta * top, self.words, 1e12, values, scores)
+            left = self.max_steps - self.n_steps
+            steps = run_coupled(self.space, beta * self.scores, beta * top, self.words, left, values, scores)
             found[:, level] = self.space.statistics(values) @ self.scores
+            self._count(n, steps)
+        self.exact_cost = (self.n_steps - before) / n
         return found
 
-    def schedule(self, max_steps: float) -> NDArray[np.float64]:
+    def schedule(self) -> NDArray[np.float64]:
         """Levels that overlap as much as was asked, found by a few particles that go from each to the next."""
         found = self.space.statistics(self.pilot.values) @ self.scores
-        self.n_steps += _N_PILOT
         betas = [0.0]
         while betas[-1] < 1.0:
             step = _next_step(found, 1.0 - betas[-1], self.settings.overlap)
             betas.append(min(betas[-1] + step, 1.0))
-            self.n_pilot += _N_PILOT
-            if len(betas) > _MAX_LEVELS or self.n_steps > max_steps:
+            if len(betas) > _MAX_LEVELS or self.n_steps > self.max_steps:
                 raise TooCostly(
                     f"after {len(betas)} levels and {self.n_steps:,} steps the schedule has come to a temperature of "
-                    f"{1.0 / betas[-1]:.3g}; scores are too large for that, or raise max_steps={max_steps:.3g}"
+                    f"{1.0 / betas[-1]:.3g}; scores are too large for that, or raise max_steps={self.max_steps:.3g}"
                 )
             # Those that weigh more have more offspring, each of which then walks at the new temperature.
             weight = np.exp(step * (found - found.max()))
-            at = (np.arange(_N_PILOT) + 0.5) / _N_PILOT
-            parents = np.searchsorted(np.cumsum(weight) / weight.sum(), at).clip(max=_N_PILOT - 1)
+            at = (np.arange(self.n_ahead) + 0.5) / self.n_ahead
+            parents = np.searchsorted(np.cumsum(weight) / weight.sum(), at).clip(max=self.n_ahead - 1)
             self.pilot.values = self.pilot.values[parents]
-            found = self._walk(betas[-1], self.n_moves)
+            found = self._walk(betas[-1], self.n_moves) @ self.scores
         return np.array(betas)
 
-    def forget(self, left: float, max_steps: float) -> None:
-        """Choose how many moves it takes until only so much is left of what a particle was, where nobody has said."""
+    def forget(self, left: float) -> None:
+        """Choose how many moves it takes until only so much is left of what a particle was, where nobody has said.
+
+        What is left is looked at in all statistics together, each counting as much as it moves scores: a score alone
+        may forget quickly most of what it is, and slowly the rest.
+        """
         if self.settings.n_moves is not None or self.is_exact:
             return
-        before = self.space.statistics(self.pilot.values) @ self.scores
-        n_moves = self.n_moves
+        before, n_moves = self._scaled(), self.n_moves
         while True:
-            after = self._walk(1.0, n_moves)
-            spread = before.std() * after.std()
-            memory = float(((before - before.mean()) * (after - after.mean())).mean() / spread) if spread > 0.0 else 0.0
-            if memory < _MEMORY or self.n_steps > max_steps:
+            self._walk(1.0, n_moves)
+            after = self._scaled()
+            spread = np.linalg.norm(before) * np.linalg.norm(after)
+            memory = float((before * after).sum() / spread) if spread > 0.0 else 0.0
+            if memory < _MEMORY or self.n_steps > self.max_steps:
                 break
             before, n_moves = after, 2 * n_moves
         time = n_moves / -math.log(max(memory, 0.05))
         self.n_moves = math.ceil(time * math.log(1.0 / left))
 
+    def _scaled(self) -> NDArray[np.float64]:
+        """What each statistic adds to the scores of the pilot's particles, beyond its mean: (n_ahead, n_statistics)."""
+        counted = self.space.statistics(self.pilot.values) * self.scores
+        return counted - counted.mean(axis=0)
+
     def _walk(self, beta: float, n_moves: int) -> NDArray[np.float64]:
-        """Let the pilot's particles walk at one temperature; their scores."""
-        self.pilot.move(np.tile(beta * self.scores, (_N_PILOT, 1)), n_moves)
-        self.n_steps += _N_PILOT * n_moves
-        return self.space.statistics(self.pilot.values) @ self.scores
+        """Let the pilot's particles walk at one temperature; their statistics."""
+        self.pilot.move(np.tile(beta * self.scores, (self.n_ahead, 1)), n_moves)
+        self._count(self.n_ahead, self.n_ahead * n_moves)
+        return self.space.statistics(self.pilot.values)
 
 
 def _seed(words: NDArray[np.uint64]) -> int:

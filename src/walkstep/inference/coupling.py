@@ -18,7 +18,8 @@ from walkstep.compiled import compiled
 from walkstep.worlds.randomness import Seed, as_generator, stream, uniform
 from walkstep.worlds.space import Space
 
-_PILOT = 2000  # structures drawn to see what a sample is going to cost
+N_PILOT = 2000
+"""Structures that are drawn to see what a sample is going to cost."""
 
 
 class CouplingCost(NamedTuple):
@@ -45,7 +46,7 @@ class ExactDraws(NamedTuple):
 
     values: NDArray[np.int32]  # (n, size)
     scores: NDArray[np.float64]  # (n,)
-    n_steps: int  # steps of the chain, all samples together
+    n_steps: int  # steps of the chain, all samples together; the look at what they cost is not among them
 
 
 class TooCostly(ValueError):  # noqa: N818 - it reads as what is the matter
@@ -101,7 +102,7 @@ def coupling_cost(space: Space, scores: ArrayLike, *, rng: Seed = 0) -> Coupling
     theta = checked_scores(space, scores)
     low, high = space.score_range(theta)
     paper = 2.0 * space.radius * float(np.linalg.norm(theta))
-    found = np.empty(_PILOT)
+    found = np.empty(N_PILOT)
     score_uniform_draws(space, theta, found, stream(rng))
     taken = float(np.exp(found - high).mean())
     return CouplingCost(paper, high - low, 1.0 / taken if taken > 0.0 else math.inf)
@@ -155,9 +156,8 @@ def coupling_from_the_past(
         report(cost)
     if not cost.likely * n <= max_steps:
         raise TooCostly(
-            f"{n:,} exact samples take {cost}; that is more than max_steps={max_steps:.3g}. Raise max_steps, or be "
-            f"content "
-            "with a chain: metropolis(space_world(space), scores)"
+            f"{n:,} exact samples take {cost}; that is more than max_steps={max_steps:.3g}. Raise max_steps, "
+            "or be content with a chain: metropolis(space_world(space), scores)"
         )
     values, found = np.empty((n, space.size), np.int32), np.empty(n)
     top = space.score_range(theta)[1]
@@ -182,9 +182,8 @@ def run_coupled(
     )
     if n_done < len(found):
         raise TooCostly(
-            f"after {n_steps:,} steps {n_done:,} of {len(found):,} exact samples are there; raise max_steps, or be "
-            f"content "
-            "with a chain: metropolis(space_world(space), scores)"
+            f"after {n_steps:,} steps {n_done:,} of {len(found):,} exact samples are there; raise max_steps, "
+            "or be content with a chain: metropolis(space_world(space), scores)"
         )
     return int(n_steps)
 
@@ -194,8 +193,8 @@ def checked_scores(space: Space, scores: ArrayLike) -> NDArray[np.float64]:
     theta = np.ascontiguousarray(scores, np.float64)
     if theta.shape != (space.n_statistics,):
         raise ValueError(
-            f"scores have shape {theta.shape}; {type(space).__name__} has {space.n_statistics} statistics, give one "
-            f"for each"
+            f"scores have shape {theta.shape}; {type(space).__name__} has {space.n_statistics} statistics, "
+            "give one for each"
         )
     if not np.isfinite(theta).all():
         at = int(np.flatnonzero(~np.isfinite(theta))[0])
@@ -225,25 +224,27 @@ def score_of(structure, values, scores, counted):
     return total
 
 
-@compiled
+@compiled(allocates=False)
 def _score_draws(structure, scores, rng, fresh, counted, found):
     for k in range(len(found)):
         structure.draw(structure.ints, structure.floats, fresh, rng)
         found[k] = score_of(structure, fresh, scores, counted)
 
 
-@compiled
+@compiled(allocates=False)
 def _coupled(structure, scores, top, rng, max_steps, now, fresh, counted, values, found):
     """The chain META, and where it is whenever all its copies are about to become one."""
-    n_done = -1  # the first such step only says where to start
+    n_done = -1  # the first such step only says where to start: until then the score is the highest, and none less is
     n_steps = np.int64(0)
-    score = 0.0
+    score = top
     while n_done < len(found) and n_steps < max_steps:
         n_steps += 1
         structure.draw(structure.ints, structure.floats, fresh, rng)
         new = score_of(structure, fresh, scores, counted)
-        u = uniform(rng)
-        if u < np.exp(new - top):
+        log_u = np.log(uniform(rng))
+        if not log_u < new - score:
+            continue
+        if log_u < new - top:
             if n_done >= 0:
                 for i in range(len(now)):
                     values[n_done, i] = now[i]
@@ -251,8 +252,6 @@ def _coupled(structure, scores, top, rng, max_steps, now, fresh, counted, values
             n_done += 1
             if n_done == len(found):
                 break
-        elif n_done < 0 or not u < np.exp(new - score):
-            continue
         score = new
         for i in range(len(now)):
             now[i] = fresh[i]

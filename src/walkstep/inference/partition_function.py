@@ -11,13 +11,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from walkstep.inference.bridge import bridge
-from walkstep.inference.coupling import TooCostly, checked_scores, coupling_cost, run_coupled, score_uniform_draws
+from walkstep.inference.coupling import (
+    N_PILOT,
+    TooCostly,
+    checked_scores,
+    coupling_cost,
+    run_coupled,
+    score_uniform_draws,
+)
 from walkstep.inference.structured_answers import expectations
 from walkstep.worlds.randomness import Seed, as_generator, stream
 from walkstep.worlds.space import Space
 
 METHODS = ("telescoping", "bridge", "annealed", "exact")
-_PILOT = 2000
 
 
 class PartitionEstimate(NamedTuple):
@@ -28,8 +34,8 @@ class PartitionEstimate(NamedTuple):
     delta: float  # ... but for a chance of delta
     is_guaranteed: bool  # whether that is proved; otherwise it rests on the error seen
     standard_error: float  # of ln Z, as seen
-    n_samples: int
-    n_steps: int  # structures looked at on the way to those samples
+    n_samples: int  # of all that were drawn, those that only showed the way too
+    n_steps: int  # structures looked at on the way to those samples, and to see what they cost
     betas: NDArray[np.float64]  # the cooling schedule, from 0 to 1
 
     def __str__(self) -> str:
@@ -73,8 +79,8 @@ def scores_of(space: Space, weights: ArrayLike, x: ArrayLike | None = None) -> N
     row = np.asarray(x, np.float64)
     if row.ndim != 1 or table.shape != (space.n_statistics, len(row)):
         raise ValueError(
-            f"weights have shape {table.shape} and x {row.shape}; give ({space.n_statistics}, n_columns) and "
-            f"(n_columns,)"
+            f"weights have shape {table.shape} and x {row.shape}; "
+            f"give ({space.n_statistics}, n_columns) and (n_columns,)"
         )
     return checked_scores(space, table @ row)
 
@@ -210,7 +216,7 @@ def log_partition(
 
 def telescoping_cost(space: Space, scores: NDArray[np.float64], plan: SamplePlan, *, rng: Seed = 0) -> float:
     """How many steps the plan is going to take, as a look at some structures says; never more than the bounds allow."""
-    found = np.empty(_PILOT)
+    found = np.empty(N_PILOT)
     score_uniform_draws(space, scores, found, stream(rng))
     low, high = space.score_range(scores)
     taken = np.exp(plan.betas[1:, None] * (found - high)).mean(axis=1)
@@ -222,8 +228,7 @@ def telescoping_cost(space: Space, scores: NDArray[np.float64], plan: SamplePlan
 def _telescoping(
     space: Space, scores: NDArray[np.float64], epsilon: float, delta: float, p: int, max_steps: float, rng: Seed
 ) -> PartitionEstimate:
-    """The paper's estimator: f_i(y) = exp((beta_i-1 - beta_i) score(y)) has the mean Z(beta_i-1) / Z(beta_i) at "
-    "beta_i."""
+    """The paper's: f_i(y) = exp((beta_i-1 - beta_i) score(y)) has the mean Z(beta_i-1) / Z(beta_i) at beta_i."""
     plan = sample_plan(space.radius * float(np.linalg.norm(scores)), epsilon, delta, p)
     generator = as_generator(rng)
     cost = telescoping_cost(space, scores, plan, rng=generator)
@@ -231,12 +236,11 @@ def _telescoping(
         raise TooCostly(
             f"the guarantee takes {plan.n_levels} levels of {plan.n_samples:,} exact samples, in all {cost:.3g} steps "
             f"({coupling_cost(space, scores)} at the last level), more than max_steps={max_steps:.3g}; raise "
-            f"max_steps or "
-            "epsilon, or pass method='bridge', which looks at its own error instead"
+            "max_steps or epsilon, or pass method='bridge', which looks at its own error instead"
         )
     words, high = stream(generator), space.score_range(scores)[1]
     values, found = np.empty((plan.n_samples, space.size), np.int32), np.empty(plan.n_samples)
-    log_product, variance, n_steps = 0.0, 0.0, 0
+    log_product, variance, n_steps = 0.0, 0.0, N_PILOT
     for before, beta in zip(plan.betas[:-1], plan.betas[1:], strict=True):
         left = 4.0 * max_steps - n_steps  # the cost is a mean, after all
         n_steps += run_coupled(space, beta * scores, beta * high, words, left, values, found)

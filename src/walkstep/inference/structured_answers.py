@@ -1,5 +1,4 @@
-"""Exact answers for rows of scores, where a space has a short way to them: ln Z, expected statistics, the best "
-"structure."""
+"""Exact answers for rows of scores, where a space has a short way: ln Z, expected statistics, the best structure."""
 
 from functools import lru_cache
 from typing import NamedTuple
@@ -118,8 +117,7 @@ def _listed_or_error(space: Space) -> tuple[NDArray[np.int32], NDArray[np.float6
     if listed is None:
         raise ValueError(
             f"this {type(space).__name__} space is too large for exact answers (more than {MAX_LISTED:,} structures, "
-            f"or not "
-            "listed); draw from it instead"
+            "or not listed); draw from it instead"
         )
     return listed
 

@@ -11,6 +11,8 @@ from walkstep.worlds.randomness import below, uniform
 from walkstep.worlds.space import Space, first_wrong
 from walkstep.worlds.structure import Structure, structure
 
+_MOST_NODES = 1 << 15  # a draw writes two of them to one word
+
 
 class Cycles(Space):
     """Tours through at least ``min_length`` of ``n`` nodes: who comes after each node, itself where it is left out.
@@ -22,7 +24,7 @@ class Cycles(Space):
     Parameters
     ----------
     n : int
-        How many nodes.
+        How many nodes, at most 32,768.
     min_length : int
         The fewest nodes of a tour, at least 3.
 
@@ -38,6 +40,8 @@ class Cycles(Space):
             raise ValueError(
                 f"min_length is {min_length} and n {n}; a tour takes at least 3 nodes, and no more than there are"
             )
+        if n > _MOST_NODES:
+            raise ValueError(f"n is {n}; a tour is through at most {_MOST_NODES:,} nodes")
         self.size, self.min_length = n, min_length
         self.first, self.second = np.triu_indices(n, 1)
         self.n_statistics = self.n_seen = len(self.first)
@@ -125,18 +129,22 @@ def _draw(ints, floats, values, rng):
 def _as_successors(values, length):
     """From nodes in the order of a tour, then those that are left out, to the successor of each node.
 
-    Done in place: what a node's successor is goes to the upper part of the word that stands where the node's number
+    Done in place: what a node's successor is goes to the upper half of the word that stands where the node's number
     says.
     """
-    n = len(values)
-    for i in range(n):
-        node = values[i] % n
-        after = node
-        if i < length:
-            after = values[i + 1 if i + 1 < length else 0] % n
-        values[node] += np.int32(n * after)
-    for i in range(n):
-        values[i] //= n
+    lower, half = np.int32(0xFFFF), np.int32(16)
+    first = values[0] & lower
+    node = first
+    for i in range(1, length):
+        after = values[i] & lower
+        values[node] |= after << half
+        node = after
+    values[node] |= first << half
+    for i in range(length, len(values)):
+        node = values[i] & lower
+        values[node] |= node << half
+    for i in range(len(values)):
+        values[i] >>= half
 
 
 @compiled(inline=True)

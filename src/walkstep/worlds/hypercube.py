@@ -83,12 +83,10 @@ class Hypercube(Space):
 @compiled(allocates=False)
 def _draw(ints, floats, values, rng):
     # A fair coin for each label (section 6 of the paper): the bits of one word serve sixty-four of them.
-    word = np.uint64(0)
-    for k in range(len(values)):
-        if k % 64 == 0:
-            word = next_word(rng)
-        values[k] = np.int32(word & np.uint64(1))
-        word >>= np.uint64(1)
+    for first in range(0, len(values), 64):
+        word = next_word(rng)
+        for k in range(min(64, len(values) - first)):
+            values[first + k] = np.int32((word >> np.uint64(k)) & np.uint64(1))
 
 
 @compiled(allocates=False)

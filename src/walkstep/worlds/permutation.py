@@ -1,6 +1,7 @@
 """Permutations: rankings of labels, each label at a place of its own."""
 
-from itertools import permutations
+from functools import cached_property
+from itertools import combinations, permutations
 from math import factorial
 
 import numpy as np
@@ -10,6 +11,8 @@ from walkstep.compiled import compiled
 from walkstep.worlds.randomness import below
 from walkstep.worlds.space import Space, first_wrong
 from walkstep.worlds.structure import Structure, structure
+
+_MOST_IN_CYCLES = 64  # labels among which all triples are looked at
 
 
 class Permutations(Space):
@@ -76,9 +79,38 @@ class Permutations(Space):
         return places
 
     def score_range(self, scores: NDArray[np.float64]) -> tuple[float, float]:
-        """Half of all pairs' scores, lost or gained, as if each pair had its way."""
-        reach = 0.5 * float(np.abs(scores).sum())
+        """Half of all pairs' scores, lost or gained, as if each pair had its way where three labels allow it."""
+        reach = 0.5 * float(np.abs(scores).sum()) - self._lost_to_cycles(scores)
         return -reach, reach
+
+    @cached_property
+    def _triples(self) -> NDArray[np.int64]:
+        """The pairs that three labels i < j < k make, (i, j), (j, k) and (i, k), by their numbers."""
+        number = np.zeros((self.size, self.size), np.int64)
+        number[self.first, self.second] = np.arange(self.n_statistics)
+        i, j, k = np.array(list(combinations(range(self.size), 3)), np.int64).reshape(-1, 3).T
+        return np.stack([number[i, j], number[j, k], number[i, k]], axis=1)
+
+    def _lost_to_cycles(self, scores: NDArray[np.float64]) -> float:
+        """What every ranking loses: where each of three labels should beat the next, one pair at least does not.
+
+        Cycles are taken one after the other, the dearest first. Each counts the least that those before have left of
+        its pairs' scores, so that no score counts for more than it is.
+        """
+        if self.size > _MOST_IN_CYCLES or np.count_nonzero(scores) < 3:
+            return 0.0
+        one, next_one, across = np.sign(scores)[self._triples].T
+        cycles = self._triples[(one == next_one) & (one == -across) & (one != 0.0)]
+        left = np.abs(scores)
+        dearest = np.argsort(-left[cycles].min(axis=1), kind="stable")
+        remains, lost = left.tolist(), 0.0
+        for a, b, c in cycles[dearest].tolist():
+            least = min(remains[a], remains[b], remains[c])
+            remains[a] -= least
+            remains[b] -= least
+            remains[c] -= least
+            lost += least
+        return lost
 
     def _agrees(self, places: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Which rankings agree with what is given."""
@@ -132,8 +164,9 @@ def _draw(ints, floats, values, rng):
 def _statistics(ints, floats, values, out):
     k = 0
     for i in range(len(values)):
+        place = values[i]
         for j in range(i + 1, len(values)):
-            out[k] = 0.5 if values[i] < values[j] else -0.5
+            out[k] = np.float64(place < values[j]) - 0.5
             k += 1
 
 

@@ -73,8 +73,7 @@ class Space(ABC):
         """Structures (n_structures, size), or an error that names the first which is none of this space."""
 
     def score_range(self, scores: NDArray[np.float64]) -> tuple[float, float]:
-        """Two numbers between which all structures' scores lie; here by Cauchy and Schwarz, -R |scores| and R "
-        "|scores|."""
+        """Two numbers between which all structures' scores lie; here by Cauchy and Schwarz, ± R |scores|."""
         reach = self.radius * float(np.linalg.norm(scores))
         return -reach, reach
 
@@ -103,8 +102,8 @@ class Space(ABC):
         if n > MAX_ENUMERATED:
             many = f"{n:,}" if n < 10**15 else f"about 1e{n.bit_length() * log10(2.0):.0f}"
             raise ValueError(
-                f"there are {many} structures, more than the {MAX_ENUMERATED:,} that enumeration allows; draw them "
-                f"instead"
+                f"there are {many} structures, more than the {MAX_ENUMERATED:,} that enumeration allows; "
+                "draw them instead"
             )
 
 
@@ -117,7 +116,7 @@ def first_wrong(name: str, values: NDArray[np.int32], is_right: NDArray[np.bool_
         raise ValueError(f"structure {wrong[0]} is no {name}: {text}; {what}")
 
 
-@compiled(allocates=True)
+@compiled(allocates=False)
 def _draw(structure, rng, drawn):
     for k in range(len(drawn)):
         structure.draw(structure.ints, structure.floats, drawn[k], rng)

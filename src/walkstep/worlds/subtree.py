@@ -58,8 +58,7 @@ class Subtrees(Space):
         self.radius = float(np.sqrt(n + branching * (np.maximum(n_children - 1, 1) ** 2).sum()))
 
     def count(self) -> int:
-        """A node in, each of its children is out, or in with any subtree of its own: a product of sums, by whole "
-        "numbers."""
+        """A node in, each of its children is out, or in with any subtree of its own: a product of sums."""
         below_node: list[list[int]] = [[] for _ in range(self.size)]
         counts = [1] * self.size
         for node in range(self.size - 1, -1, -1):
@@ -124,18 +123,17 @@ class Subtrees(Space):
         return low, high
 
     def _compile(self) -> Structure:
-        """The space in compiled code; of each node it knows parent, children, and the chance to be in if its parent "
-        "is."""
+        """The space in compiled code: each node's parent and children, and how likely it is to be out."""
         n = self.size
         kind = np.full(n, -1)
         kind[self.inner] = np.arange(len(self.inner))
         order = 1 + np.argsort(self.parent[1:], kind="stable")
         ptr = np.concatenate([[0], np.cumsum(np.bincount(self.parent[1:], minlength=n))])
         head = [n, len(self.inner) if self.branching else 0]
-        ints = np.concatenate([head, self.parent, self.branch_end, kind, ptr, order]).astype(np.int64)
-        # Of the suffixes that complete the prefix so far, the share that takes the node in (section 6 of the paper).
-        chance = np.exp(-np.logaddexp(0.0, -self.log_counts))
-        return structure(_draw, _statistics, _graft, _difference, ints, chance)
+        high, low = _thresholds(self.parent)
+        choice = np.maximum(self.parent, 0) << 16 | high
+        ints = np.concatenate([head, self.parent, kind, ptr, order, choice, low]).astype(np.int64)
+        return structure(_draw, _statistics, _graft, _difference, ints)
 
 
 def _branch_ends(parent: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -146,6 +144,22 @@ def _branch_ends(parent: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.arange(len(parent)) + size
 
 
+def _thresholds(parent: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """How likely each node is to be out if its parent is in, in units of 2**-64: the upper 16 bits, and the lower 48.
+
+    Of the ways to go on through a node's branch, one leaves the node out, and as many take it in as there are subtrees
+    that have it as their root (section 6 of the paper). These counts are whole numbers; what is beyond 2**64 counts as
+    that much. So each chance is within 2**-64 of what it should be, and a draw from n nodes as a whole, in total
+    variation, within n times that.
+    """
+    counts = [1] * len(parent)
+    for node in range(len(parent) - 1, 0, -1):
+        above = parent[node]
+        counts[above] = min(counts[above] * (1 + counts[node]), 1 << 64)
+    share = np.array([((1 << 64) + (1 + count) // 2) // (1 + count) for count in counts], np.uint64)
+    return (share >> np.uint64(48)).astype(np.int64), (share & np.uint64((1 << 48) - 1)).astype(np.int64)
+
+
 def _best_score(parent: NDArray[np.int64], scores: NDArray[np.float64]) -> float:
     """The highest sum of scores over the nodes of a subtree with the root."""
     gains = np.array(scores, dtype=np.float64)
@@ -154,8 +168,8 @@ def _best_score(parent: NDArray[np.int64], scores: NDArray[np.float64]) -> float
     return float(gains[0])
 
 
-# Where things stand in ``ints``: n, how many nodes count as inner ones, then n each of parents, ends and inner numbers,
-# n + 1 pointers, n - 1 children.
+# Where things stand in ``ints``: n, how many nodes count as inner ones, then n each of parents and inner numbers, n + 1
+# pointers, n - 1 children; then for draws n parents with the upper bits of chances, and n lower bits.
 
 
 @compiled(inline=True)
@@ -164,25 +178,20 @@ def _parent_of(ints, node):
 
 
 @compiled(inline=True)
-def _end_of(ints, node):
+def _inner_of(ints, node):
     return ints[2 + ints[0] + node]
 
 
 @compiled(inline=True)
-def _inner_of(ints, node):
-    return ints[2 + 2 * ints[0] + node]
-
-
-@compiled(inline=True)
 def _n_children(ints, node):
-    at = 2 + 3 * ints[0] + node
+    at = 2 + 2 * ints[0] + node
     return ints[at + 1] - ints[at]
 
 
 @compiled(inline=True)
 def _child_of(ints, node, k):
     n = ints[0]
-    return ints[3 + 4 * n + ints[2 + 3 * n + node] + k]
+    return ints[3 + 3 * n + ints[2 + 2 * n + node] + k]
 
 
 @compiled(inline=True)
@@ -194,28 +203,38 @@ def _n_chosen(ints, values, node):
     return n_in
 
 
+@compiled(inline=True)
+def _choose(ints, values, node, at, bits, rng):
+    """Write whether a node is in: if its parent is, and 64 random bits are not below its threshold.
+
+    Sixteen of them nearly always tell; the others are drawn where they do not. To pass over the branch of a node that
+    is out would be a jump that the processor cannot foresee, and such a jump costs more than what it saves: nodes whose
+    parent is out are asked like all others.
+    """
+    choice = np.uint64(ints[at + node])
+    gap = np.int64(bits - (choice & np.uint64(0xFFFF)))
+    if gap == 0:
+        gap = np.int64((next_word(rng) >> np.uint64(16)) - np.uint64(ints[at + np.uint64(ints[0]) + node]))
+    values[node] = ~(gap >> 63) & values[choice >> np.uint64(16)]
+
+
 @compiled(allocates=False)
 def _draw(ints, floats, values, rng):
-    n = ints[0]
+    # Whole numbers without a sign: an index that might be below 0 is looked at twice.
+    n, four, node = np.uint64(ints[0]), np.uint64(4), np.uint64(1)
+    at = np.uint64(2) + four * n
     values[0] = 1
-    node = np.int64(1)
-    word, n_bits = np.uint64(0), 0
+    while node + four <= n:
+        word = next_word(rng)
+        for k in range(4):
+            _choose(ints, values, node + np.uint64(k), at, word & np.uint64(0xFFFF), rng)
+            word >>= np.uint64(16)
+        node += four
+    word = next_word(rng)
     while node < n:
-        end = _end_of(ints, node)
-        if end == node + 1:  # a leaf is in or out alike: one bit
-            if n_bits == 0:
-                word, n_bits = next_word(rng), 64
-            values[node] = np.int32(word & np.uint64(1))
-            word >>= np.uint64(1)
-            n_bits -= 1
-            node += 1
-        elif uniform(rng) < floats[node]:
-            values[node] = 1
-            node += 1
-        else:
-            while node < end:
-                values[node] = 0
-                node += 1
+        _choose(ints, values, node, at, word & np.uint64(0xFFFF), rng)
+        word >>= np.uint64(16)
+        node += np.uint64(1)
 
 
 @compiled(allocates=False)
