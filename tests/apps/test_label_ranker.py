@@ -234,3 +234,12 @@ def test_the_truth_of_pairs_is_half_way_where_it_is_open():
     truth = ranking_truth(Permutations(3), np.array([[0.0, 0.0, 1.0]]))
     assert truth.statistics.tolist() == [[0.0, 0.5, 0.5]]
     assert truth.held.tolist() == [[0.0, 1.0, 1.0]]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_samples_that_are_all_alike_do_not_let_weights_run_away(seed):
+    rng = np.random.default_rng(0)
+    X, wishes = rng.normal(size=(60, 4)), rng.normal(size=(4, 3))
+    places = np.argsort(np.argsort(X @ wishes, axis=1), axis=1)
+    settings = {"features": "rbf", "bandwidth": 0.7, "sigma": 30.0, "learner": "sampled-map"}
+    assert LabelRanker(random_state=seed, **settings).fit(X, places).score(X, places) > 0.98

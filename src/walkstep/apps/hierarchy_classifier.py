@@ -80,7 +80,7 @@ class HierarchyClassifier(StructuredEstimator):
     intercepts_ : float array (n_statistics,)
         What classes score by themselves; then stopping at each class that has children, and forking there.
     space_ : Subtrees
-    sigma_, threshold_ : float
+    sigma_, threshold_, bandwidth_ : float
     cross_validated_ : float or None
         What cross-validation saw of the settings chosen: F1, less wrong classes or less loss, as ``decision`` wants.
     epochs_ : list of MapEpoch

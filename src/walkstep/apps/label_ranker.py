@@ -72,7 +72,7 @@ class LabelRanker(StructuredEstimator):
     intercepts_ : float array (n_pairs,)
     space_ : Permutations
         Whose ``first`` and ``second`` say which labels each pair is of.
-    sigma_ : float
+    sigma_, bandwidth_ : float
     cross_validated_ : float or None
         The mean Kendall tau that cross-validation saw of the settings chosen.
     epochs_ : list of MapEpoch

@@ -108,6 +108,7 @@ class StructuredEstimator(BaseEstimator):
         self.space_, self.seed_ = space, int(rng.integers(2**31))
         chosen = choose_settings(self, rows, space, truth, judge, rng, needs_threshold=needs_threshold)
         self.sigma_, self.threshold_, self.cross_validated_ = chosen.sigma, chosen.threshold, chosen.quality
+        self.bandwidth_ = chosen.bandwidth
         self.features_: RowFeatures = fit_features(
             rows, chosen.features, bandwidth=chosen.bandwidth, **feature_settings(self), rng=rng
         )
@@ -154,6 +155,7 @@ class StructuredEstimator(BaseEstimator):
             "feature_names_in": list(getattr(self, "feature_names_in_", [])),
             "seed": self.seed_,
             "sigma": self.sigma_,
+            "bandwidth": self.bandwidth_,
             "threshold": self.threshold_,
             "cross_validated": self.cross_validated_,
             "features": {"kind": features.kind, "gamma": features.gamma},
@@ -172,7 +174,7 @@ class StructuredEstimator(BaseEstimator):
         if about["feature_names_in"]:
             made.feature_names_in_ = np.array(about["feature_names_in"], dtype=object)
         made.seed_, made.sigma_, made.threshold_ = about["seed"], about["sigma"], about["threshold"]
-        made.cross_validated_ = about["cross_validated"]
+        made.cross_validated_, made.bandwidth_ = about["cross_validated"], about["bandwidth"]
         made.coefficients_, made.intercepts_, made.fill_ = (arrays[k] for k in ("coefficients", "intercepts", "fill"))
         made.features_ = RowFeatures(
             kind=about["features"]["kind"],

@@ -26,6 +26,7 @@ INTERCEPT_WIDTH = 10.0
 """How much wider the prior is of what a statistic scores by itself."""
 
 _LEAST_EFFECTIVE = 0.5  # the mean share of samples that is as good as independent, below which they are drawn anew
+_FARTHEST = 3.0  # and the mean change of structures' scores above which they are
 _BETA = 0.9, 0.999  # of Adam: how long means of gradients and of their squares remember
 
 
@@ -165,9 +166,9 @@ def map_from_samples(
         surrogate = _Surrogate(problem, free, held)
         for iterate in lbfgs(surrogate, weights, max_iter=10):
             step = iterate.weights - weights
-            if surrogate.effective(iterate.weights) < _LEAST_EFFECTIVE:
+            if not surrogate.tells(iterate.weights):
                 # Too far: go as far that way as the samples still tell.
-                while surrogate.effective(weights + step) < _LEAST_EFFECTIVE:
+                while not surrogate.tells(weights + step):
                     step *= 0.5
                 weights = weights + step
                 break
@@ -275,9 +276,17 @@ class _Surrogate:
         value = share * float(loss.mean()) + self._problem.penalty(weights)
         return value, self._problem.gradient(share * excess, weights)
 
-    def effective(self, weights: NDArray[np.float64]) -> float:
-        """The mean share of a row's samples that is as good as independent, under these weights."""
-        return float(self._told(weights)[2].mean())
+    def tells(self, weights: NDArray[np.float64]) -> bool:
+        """Whether samples still tell what these weights would do.
+
+        Enough of a row's samples are as good as independent, on average; and the scores of structures are much what
+        they were, by the standard deviation of their change, each statistic being half off its middle either way. Where
+        a model is sure of itself its samples are all alike, whatever the weights, and know of no other structure.
+        """
+        change = self._problem.model(weights).scores(self._problem.rows) - self._free.scores
+        if 0.5 * float(np.linalg.norm(change, axis=1).mean()) > _FARTHEST:
+            return False
+        return float(self._told(weights)[2].mean()) >= _LEAST_EFFECTIVE
 
     def _told(
         self, weights: NDArray[np.float64]
