@@ -1,5 +1,7 @@
 """Classes of a tree for feature rows: what is learned, by every learner and for every decision, and what is refused."""
 
+import itertools
+
 import numpy as np
 import polars as pl
 import pytest
@@ -193,7 +195,7 @@ def test_rows_without_any_class_are_allowed(small):
     ("settings", "says"),
     [
         ({"learner": "guess"}, "learner 'guess' is not known; choose one of auto, map, sampled-map"),
-        ({"features": "cubic"}, "features is 'cubic'; choose one of auto, linear, rbf"),
+        ({"features": "cubic"}, "features is 'cubic'; choose one of auto, linear, rbf, both"),
         ({"decision": "risk"}, "decision is 'risk'; choose one of auto, f1, hamming, h-loss, map"),
         ({"batch_size": 0}, "batch_size is 0; give 1 or more"),
         ({"sigma": np.inf}, "sigma is inf; give a positive number"),
@@ -217,3 +219,20 @@ def test_input_that_cannot_be_is_refused(fitted):
         quick().predict(ROWS.X)
     with pytest.raises(ValueError, match="lion"):
         quick(TREE).fit(ROWS.X[:2], [["dog"], ["lion"]])
+
+
+def test_samples_find_the_way_to_few_of_many_classes():
+    """Drawn uniformly, half of a tree's classes are in; here three of eighty-four are."""
+    rng = np.random.default_rng(0)
+    tree = {a: {f"{a}{b}": [f"{a}{b}{c}" for c in "wxyz"] for b in "wxyz"} for a in "wxyz"}
+    leaves = ["".join(letters) for letters in itertools.product("wxyz", repeat=3)]
+    k = rng.integers(64, size=400)
+    X = 2.0 * rng.normal(size=(64, 6))[k] + rng.normal(size=(400, 6))
+    classes = [[leaves[one]] for one in k]
+    settings = {"features": "linear", "sigma": 3.0, "decision": "map", "random_state": 0}
+    exact, sampled = (
+        HierarchyClassifier(tree, learner=learner, **settings).fit(X[:300], classes[:300]).score(X[300:], classes[300:])
+        for learner in ("map", "sampled-map")
+    )
+    assert exact > 0.6
+    assert sampled > exact - 0.04

@@ -4,7 +4,7 @@ import pickletools
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array, csr_matrix
+from scipy.sparse import csr_array, csr_matrix, issparse
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -187,12 +187,14 @@ def test_sparse_and_dense_rows_give_the_same_model():
     np.testing.assert_allclose(dense.predict_proba(X), sparse.predict_proba(csr_array(X)), atol=1e-9)
 
 
-@pytest.mark.parametrize("kind", ["linear", "rbf"])
+@pytest.mark.parametrize("kind", ["linear", "rbf", "both"])
 def test_features_of_sparse_rows_are_scaled_without_being_filled(kind):
     X = np.where(np.abs(ROWS.X) > 1, ROWS.X, 0.0)
     fitted = fit_features(csr_array(X), kind, rng=np.random.default_rng(0))
     features = fitted.transform(csr_array(X))
-    assert np.mean(np.sum(np.asarray(features.todense() if kind == "linear" else features) ** 2, axis=1)) <= 1.0 + 1e-9
+    assert issparse(features) == (kind != "rbf")
+    lengths = np.sum(np.asarray(features.todense() if issparse(features) else features) ** 2, axis=1)
+    assert np.mean(lengths) <= (2.0 if kind == "both" else 1.0) + 1e-9
     assert quick(features=kind).fit(csr_array(X), ROWS.Y).predict(csr_array(X)).shape == ROWS.Y.shape
 
 
@@ -250,7 +252,7 @@ def test_twenty_labels_are_sampled():
 # --- keeping
 
 
-@pytest.mark.parametrize("features", ["linear", "rbf"])
+@pytest.mark.parametrize("features", ["linear", "rbf", "both"])
 def test_a_saved_model_answers_as_before(features, tmp_path):
     model = quick(features=features, rate=np.float64(0.03)).fit(ROWS.X, ROWS.Y, label_names=["a", "b", "c", "d"])
     model.save(tmp_path / "m.walk")
@@ -295,7 +297,7 @@ def test_a_foreign_file_is_refused(tmp_path):
     ("settings", "says"),
     [
         ({"decision": "best"}, "decision is 'best'; choose one of map"),
-        ({"features": "cubic"}, "features is 'cubic'; choose 'linear' or 'rbf'"),
+        ({"features": "cubic"}, "features is 'cubic'; choose one of linear, rbf, both"),
         ({"learner": "magic"}, "learner 'magic' is not known"),
         ({"step": "giant"}, "step rule 'giant' is not known"),
         ({"signal": "bleu"}, "signal is 'bleu'; choose 'hamming' or 'f1'"),

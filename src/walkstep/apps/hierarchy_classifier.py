@@ -32,9 +32,9 @@ class HierarchyClassifier(StructuredEstimator):
     tree : nested dict, edges, dataframe or Tree
         ``{"animal": {"dog": {}, "cat": {}}}``, pairs of (parent, child), or a dataframe of such. Where several classes
         have no parent, a root is added above them that is no class.
-    features : {"auto", "linear", "rbf"}
-        What classes see of a row: its columns, or the leading components of a Gaussian kernel between rows; ``auto``
-        asks cross-validation on the training rows.
+    features : {"auto", "linear", "rbf", "both"}
+        What classes see of a row: its columns, the leading components of a Gaussian kernel between rows, or both; with
+        ``auto`` cross-validation on the training rows says whether columns alone are best, or both.
     learner : str
         ``map`` sums over all subtrees; ``sampled-map`` draws them, by chains that go on from iteration to iteration;
         ``sampled-map-sgd`` takes many small steps instead; ``auto`` is ``map``. Or a row of the table of learners,
@@ -61,8 +61,9 @@ class HierarchyClassifier(StructuredEstimator):
         Rows of a stochastic step.
     step : {"mira", "adagrad", "arow", "constant", "perceptron"}
         How far each correction of a walk goes.
-    n_folds : int
-        Of the cross-validation that chooses features, sigma and threshold.
+    n_folds : int, optional
+        Of the cross-validation that chooses features, sigma and threshold; by default ten up to 300 rows, five up to
+        1,000, then three.
     standardize : bool
         Whether columns get mean 0 and variance 1, and rows a mean length of 1.
     bandwidth : float, optional
@@ -118,7 +119,7 @@ class HierarchyClassifier(StructuredEstimator):
         rate: float | None = None,
         batch_size: int = 64,
         step: str = "adagrad",
-        n_folds: int = 3,
+        n_folds: int | None = None,
         standardize: bool = True,
         bandwidth: float | None = None,
         n_landmarks: int = 2000,

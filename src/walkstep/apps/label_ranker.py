@@ -27,9 +27,9 @@ class LabelRanker(StructuredEstimator):
 
     Parameters
     ----------
-    features : {"auto", "linear", "rbf"}
-        What pairs see of a row: its columns, or the leading components of a Gaussian kernel between rows; ``auto`` asks
-        cross-validation on the training rows.
+    features : {"auto", "linear", "rbf", "both"}
+        What pairs see of a row: its columns, the leading components of a Gaussian kernel between rows, or both; with
+        ``auto`` cross-validation on the training rows says whether columns alone are best, or both.
     learner : str
         ``map`` sums over all rankings; ``sampled-map`` draws them, by chains that go on from iteration to iteration;
         ``sampled-map-sgd`` takes many small steps instead; ``auto`` is ``map`` where that is possible. Or a row of the
@@ -53,8 +53,9 @@ class LabelRanker(StructuredEstimator):
         Rows of a stochastic step.
     step : {"mira", "adagrad", "arow", "constant", "perceptron"}
         How far each correction of a walk goes.
-    n_folds : int
-        Of the cross-validation that chooses features and sigma.
+    n_folds : int, optional
+        Of the cross-validation that chooses features and sigma; by default ten up to 300 rows, five up to 1,000,
+        then three.
     standardize : bool
         Whether columns get mean 0 and variance 1, and rows a mean length of 1.
     bandwidth : float, optional
@@ -108,7 +109,7 @@ class LabelRanker(StructuredEstimator):
         rate: float | None = None,
         batch_size: int = 64,
         step: str = "adagrad",
-        n_folds: int = 3,
+        n_folds: int | None = None,
         standardize: bool = True,
         bandwidth: float | None = None,
         n_landmarks: int = 2000,

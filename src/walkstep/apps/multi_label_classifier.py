@@ -43,8 +43,8 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    features : {"linear", "rbf"}
-        What a label sees of a row: its columns, or the leading components of a Gaussian kernel between rows.
+    features : {"linear", "rbf", "both"}
+        What a label sees of a row: its columns, the leading components of a Gaussian kernel between rows, or both.
     learner : str
         A row of the table of learners: samplerank, samplerank-svm, samplerank-svm-1, hybrid, pcd, cd-k, sr-learn.
         By messages, with JAX: risk, likelihood, softmax-margin, svm, perceptron.

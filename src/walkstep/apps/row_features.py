@@ -1,14 +1,14 @@
-"""What a model sees of a feature row: the row itself, scaled to unit length, or its place among landmarks."""
+"""What a model sees of a feature row: the row itself, scaled to unit length, its place among landmarks, or both."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array, hstack, issparse
 from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 
-KINDS = ("linear", "rbf")
+KINDS = ("linear", "rbf", "both")
 # Directions that carry less than this share of the kernel's largest one are rounding noise.
 _MIN_SHARE = 1e-10
 # Pairs of so many rows are enough to tell the median distance to a few percent.
@@ -31,11 +31,14 @@ class RowFeatures(NamedTuple):
     gamma: float
 
     def transform(self, X: Any) -> Any:
-        """Features of rows: (n_rows, n_columns), sparse where ``X`` is, or (n_rows, n_components)."""
+        """Features of rows: (n_rows, n_columns), sparse where ``X`` is, (n_rows, n_components), or both in a row."""
         scaled = _scaled(X, self.shift, self.factor)
         if self.kind == "linear":
             return scaled
-        return rbf_kernel(scaled, self.landmarks, gamma=self.gamma) @ self.projection
+        near = rbf_kernel(scaled, self.landmarks, gamma=self.gamma) @ self.projection
+        if self.kind == "rbf":
+            return near
+        return csr_array(hstack([scaled, near])) if issparse(scaled) else np.concatenate([scaled, near], axis=1)
 
 
 def fit_features(
@@ -53,9 +56,10 @@ def fit_features(
     Parameters
     ----------
     X : float array or CSR matrix (n_rows, n_columns)
-    kind : {"linear", "rbf"}
+    kind : {"linear", "rbf", "both"}
         The columns themselves, or the leading components of the kernel ``exp(-gamma |x - x'|²)`` between
-        rows and landmarks (Nyström's approximation), with which a linear model is a kernel machine.
+        rows and landmarks (Nyström's approximation), with which a linear model is a kernel machine; or the columns
+        and then those, so that what is linear need not be pieced together.
     standardize : bool
         Whether columns get mean 0 (dense ones only) and variance 1, and rows a mean squared length of 1.
     bandwidth : float
@@ -75,7 +79,7 @@ def fit_features(
     (50, 5)
     """
     if kind not in KINDS:
-        raise ValueError(f"features is {kind!r}; choose 'linear' or 'rbf'")
+        raise ValueError(f"features is {kind!r}; choose one of {', '.join(KINDS)}")
     n_columns = X.shape[1]
     shift, factor = np.zeros(n_columns), np.ones(n_columns)
     if standardize:

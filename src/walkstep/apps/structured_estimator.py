@@ -36,7 +36,7 @@ class StructuredEstimator(BaseEstimator):
     decision: str
     n_epochs: int | None
     n_samples: int
-    n_folds: int
+    n_folds: int | None
     batch_size: int
     n_components: int
     bandwidth: float | None

@@ -40,7 +40,8 @@ def multilabel(
         typer.Option(help="Which columns are labels: how many at the end, names, how names begin, or a file of names."),
     ] = None,
     features: Annotated[
-        Literal["linear", "rbf"] | None, typer.Option(help="What a label sees: the columns, or a Gaussian kernel.")
+        Literal["linear", "rbf", "both"] | None,
+        typer.Option(help="What a label sees: the columns, a Gaussian kernel, or both."),
     ] = None,
     decision: Annotated[
         Literal["map", "marginals", "f1", "auto"] | None,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 STRUCTURES = ("LabelRanker", "HierarchyClassifier")
 """Kinds of models whose answers are structures."""
 
-FeatureKind = Literal["auto", "linear", "rbf"]
+FeatureKind = Literal["auto", "linear", "rbf", "both"]
 Learner = Annotated[
     str | None,
     typer.Option(help=f"map, sampled-map, sampled-map-sgd or auto (by likelihood); {WALKS} or sr-learn (walks)."),
@@ -42,7 +42,9 @@ Epochs = Annotated[
         help="Iterations: at most 100 of map, 30 of sampled-map, 60 of sampled-map-sgd; passes of walks (30)."
     ),
 ]
-Folds = Annotated[int | None, typer.Option(help="Of the cross-validation that chooses what is left open (3).")]
+Folds = Annotated[
+    int | None, typer.Option(help="Of the cross-validation that chooses what is left open (3; 5 or 10 of few rows).")
+]
 NoStandardize = Annotated[
     bool, typer.Option("--no-standardize", help="Leave columns as they are, whatever their means and variances.")
 ]

@@ -27,6 +27,8 @@ INTERCEPT_WIDTH = 10.0
 
 _LEAST_EFFECTIVE = 0.5  # the mean share of samples that is as good as independent, below which they are drawn anew
 _FARTHEST = 3.0  # and the mean change of structures' scores above which they are
+_BATCH, _FEW_SAMPLES = 64, 5  # rows of a stochastic step, and samples of each
+_LEAST_BATCHES, _APPROACH_RATE = 20, 0.1  # on the way from afar: steps of a pass at least, and how long the first is
 _BETA = 0.9, 0.999  # of Adam: how long means of gradients and of their squares remember
 
 
@@ -140,25 +142,34 @@ def map_from_samples(
     moves: str = "auto",
     rng: Seed = None,
 ) -> Iterator[MapEpoch]:
-    """L-BFGS on samples: each epoch draws anew and descends as far as those samples still tell.
+    """Stochastic steps, then L-BFGS on samples: each epoch draws anew and descends as far as those tell.
 
-    The weights of an epoch are the mean of those that the last half of the epochs ended with.
+    From afar samples tell of short steps only; so the first half of the epochs are passes of `map_by_steps`. The
+    weights of a later epoch are the mean of those that the last half of the later ones ended with.
 
     Parameters
     ----------
     problem : MapProblem
     start : float array, optional
     n_epochs : int
-        Draws of samples.
+        Passes over the rows, and draws of samples.
     n_samples, n_moves, moves
         See `SampledExpectations`.
     rng : seed
     """
     generator = as_generator(rng)
     weights = np.zeros(len(problem.precision)) if start is None else np.array(start)
+    n_passes, n_steps = n_epochs // 2, 0
+    if n_passes:
+        size = min(max(problem.n_rows // _LEAST_BATCHES, 1), _BATCH)
+        chains = {"n_samples": min(n_samples, _FEW_SAMPLES), "n_moves": n_moves, "moves": moves}
+        settings = {"rate": _APPROACH_RATE, "batch_size": size, "start": weights, "rng": generator, **chains}
+        for epoch in map_by_steps(problem, n_epochs=n_passes, **settings):
+            yield epoch._replace(is_last=False)
+            weights, n_steps = epoch.model.weights, epoch.n_steps
     free, held = _chains(problem, n_samples, n_moves, moves, generator)
-    ended = []
-    for number in range(1, n_epochs + 1):
+    ended: list[NDArray[np.float64]] = []
+    for number in range(n_passes + 1, n_epochs + 1):
         scores = problem.model(weights).scores(problem.rows)
         free.draw(scores)
         if held is not None:
@@ -174,10 +185,10 @@ def map_from_samples(
                 break
             weights = iterate.weights
         ended.append(weights)
-        mean = np.mean(ended[number // 2 :], axis=0)
-        n_steps = free.n_steps + (0 if held is None else held.n_steps)
+        mean = np.mean(ended[len(ended) // 2 :], axis=0)
+        n_done = n_steps + free.n_steps + (0 if held is None else held.n_steps)
         slope = float(np.linalg.norm(surrogate(weights)[1]))
-        yield MapEpoch(number, problem.model(mean), slope, n_steps, number == n_epochs)
+        yield MapEpoch(number, problem.model(mean), slope, n_done, number == n_epochs)
 
 
 def map_by_steps(
@@ -186,8 +197,8 @@ def map_by_steps(
     start: NDArray[np.float64] | None = None,
     n_epochs: int = 60,
     rate: float = 0.05,
-    batch_size: int = 64,
-    n_samples: int = 5,
+    batch_size: int = _BATCH,
+    n_samples: int = _FEW_SAMPLES,
     n_moves: int | None = None,
     moves: str = "auto",
     rng: Seed = None,
