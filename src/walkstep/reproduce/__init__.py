@@ -21,6 +21,10 @@ REPRODUCTIONS = {
     "erma-table1-seminars": "Fields of seminar announcements by minimum risk (ERMA paper, Table 1)",
     "cem-table1": "Jumps that learned splits and merges save (adaptive proposals paper, Table 1)",
     "cem-experiment2": "How often a learned proposer picks the wrong cluster (adaptive proposals paper, section 5)",
+    "sampling-partition": "Partition functions by the telescoping product and by bridges (MAP by sampling paper)",
+    "sampling-exact": "Coupling from the past against enumeration (MAP by sampling paper, section 5)",
+    "label-ranking": "Rankings of nine published sets, ten-fold (MAP by sampling paper, section 6)",
+    "hierarchy": "Branches of three published hierarchies (MAP by sampling paper, section 6)",
     "srlearn-bound": "Errors of SR-Learn on separable data stay below R^2 / delta^2 (Theorem 1)",
 }
 
