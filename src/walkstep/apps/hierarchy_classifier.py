@@ -33,8 +33,8 @@ class HierarchyClassifier(StructuredEstimator):
         ``{"animal": {"dog": {}, "cat": {}}}``, pairs of (parent, child), or a dataframe of such. Where several classes
         have no parent, a root is added above them that is no class.
     features : {"auto", "linear", "rbf", "both"}
-        What classes see of a row: its columns, the leading components of a Gaussian kernel between rows, or both; with
-        ``auto`` cross-validation on the training rows says whether columns alone are best, or both.
+        What classes see of a row: its columns, the leading components of a Gaussian kernel between rows, or both;
+        ``auto`` asks cross-validation on the training rows.
     learner : str
         ``map`` sums over all subtrees; ``sampled-map`` draws them, by chains that go on from iteration to iteration;
         ``sampled-map-sgd`` takes many small steps instead; ``auto`` is ``map``. Or a row of the table of learners,

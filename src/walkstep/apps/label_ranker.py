@@ -28,8 +28,8 @@ class LabelRanker(StructuredEstimator):
     Parameters
     ----------
     features : {"auto", "linear", "rbf", "both"}
-        What pairs see of a row: its columns, the leading components of a Gaussian kernel between rows, or both; with
-        ``auto`` cross-validation on the training rows says whether columns alone are best, or both.
+        What pairs see of a row: its columns, the leading components of a Gaussian kernel between rows, or both;
+        ``auto`` asks cross-validation on the training rows.
     learner : str
         ``map`` sums over all rankings; ``sampled-map`` draws them, by chains that go on from iteration to iteration;
         ``sampled-map-sgd`` takes many small steps instead; ``auto`` is ``map`` where that is possible. Or a row of the

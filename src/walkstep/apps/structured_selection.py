@@ -92,7 +92,8 @@ def choose_settings(
         return _best_width(trial, kind, widths)
     found = [trial.best_of(kind, widths[0])]
     if estimator.features == "auto":
-        found.append(_best_width(trial, "both", widths))
+        found.append(_best_width(trial, "rbf", widths))
+        found.append(trial.best_of("both", found[-1].bandwidth))
     return max(found, key=lambda chosen: chosen.quality or 0.0)
 
 

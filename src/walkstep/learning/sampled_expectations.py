@@ -15,6 +15,8 @@ from walkstep.inference.row_walks import RowWalks
 from walkstep.worlds.randomness import Seed
 from walkstep.worlds.space import Space
 
+_MOST_MOVES = 100  # between samples, where nobody has said
+
 
 class Reweighted(NamedTuple):
     """What samples say of each row under other scores than those they were drawn with."""
@@ -36,7 +38,8 @@ class SampledExpectations:
     n_samples : int
         Of each row.
     n_moves : int, optional
-        Between samples; by default two for each value of a structure.
+        Between samples; by default two for each value of a structure, but no more than a hundred: of large structures
+        little is open, and chains go on from draw to draw.
     moves : {"auto", "local", "uniform"}
         Local moves, or META's (section 5 of Vembu et al., 2009).
     rng : seed
@@ -72,7 +75,7 @@ class SampledExpectations:
         if n_samples < 1:
             raise ValueError(f"n_samples is {n_samples}; give at least 1")
         self.space, self.n_samples = space, n_samples
-        self.n_moves = 2 * space.size if n_moves is None else n_moves
+        self.n_moves = min(2 * space.size, _MOST_MOVES) if n_moves is None else n_moves
         self._walks = RowWalks(space, n_rows, values=starts, moves=moves, rng=rng)
         self._drawn = np.zeros((n_rows, n_samples, space.size), np.int32)
         self.scores = np.zeros((n_rows, space.n_statistics))
