@@ -226,8 +226,8 @@ def test_samples_find_the_way_to_few_of_many_classes():
     rng = np.random.default_rng(0)
     tree = {a: {f"{a}{b}": [f"{a}{b}{c}" for c in "wxyz"] for b in "wxyz"} for a in "wxyz"}
     leaves = ["".join(letters) for letters in itertools.product("wxyz", repeat=3)]
-    k = rng.integers(64, size=400)
-    X = 2.0 * rng.normal(size=(64, 6))[k] + rng.normal(size=(400, 6))
+    k = rng.integers(64, size=900)
+    X = 2.0 * rng.normal(size=(64, 6))[k] + rng.normal(size=(900, 6))
     classes = [[leaves[one]] for one in k]
     settings = {"features": "linear", "sigma": 3.0, "decision": "map", "random_state": 0}
     exact, sampled = (

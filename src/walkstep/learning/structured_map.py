@@ -167,9 +167,7 @@ def map_from_samples(
         for epoch in map_by_steps(problem, n_epochs=n_passes, **settings):
             yield epoch._replace(is_last=False)
             weights, n_steps = epoch.model.weights, epoch.n_steps
-    # Weights that are near the truth's have chains that are: those begin there.
-    starts = problem.truth.starts if n_passes else None
-    free, held = _chains(problem, n_samples, n_moves, moves, generator, starts)
+    free, held = _chains(problem, n_samples, n_moves, moves, generator)
     ended: list[NDArray[np.float64]] = []
     for number in range(n_passes + 1, n_epochs + 1):
         scores = problem.model(weights).scores(problem.rows)
@@ -260,16 +258,15 @@ def map_by_steps(
 
 
 def _chains(
-    problem: MapProblem,
-    n_samples: int,
-    n_moves: int | None,
-    moves: str,
-    rng: np.random.Generator,
-    starts: NDArray[np.int32] | None = None,
+    problem: MapProblem, n_samples: int, n_moves: int | None, moves: str, rng: np.random.Generator
 ) -> tuple[SampledExpectations, SampledExpectations | None]:
-    """Chains of all rows, from these starts; and of open ones, held to what is known, with which they begin."""
+    """Chains of all rows; and of open ones, held to what is known.
+
+    All begin at the truth: from structures drawn uniformly it is a long way to those of a model that fits, longer the
+    larger they are, and weights that do not wait for chains to arrive run away.
+    """
     truth, settings = problem.truth, {"n_samples": n_samples, "n_moves": n_moves, "moves": moves}
-    free = SampledExpectations(problem.space, truth.n_rows, starts=starts, rng=rng, **settings)
+    free = SampledExpectations(problem.space, truth.n_rows, starts=truth.starts, rng=rng, **settings)
     if len(truth.open_rows) == 0:
         return free, None
     known = truth.starts[truth.open_rows]
