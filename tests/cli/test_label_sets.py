@@ -107,6 +107,18 @@ def test_rows_are_learned_by_messages(command, rows, files, tmp_path):
     np.testing.assert_array_equal(cells, MultiLabelClassifier.load(model).predict(rows.X))
 
 
+def test_rows_are_learned_from_samples(command, rows, files, tmp_path):
+    _, data, unlabelled = files
+    model = tmp_path / "drawn.walk"
+    settings = ("--learner", "sampled-map", "--l2", 1e-4, "--epochs", 4)
+    fitted = command("fit", "multilabel", data, "--labels", 3, "--model", model, *settings)
+    assert fitted.exit_code == 0, fitted.stderr
+    assert "3 labels, 5 features, 4 epochs" in fitted.stdout
+    assert "epoch 4/4  slope" in fitted.stderr
+    _, cells = table_of(command("predict", model, unlabelled).stdout)
+    np.testing.assert_array_equal(cells, MultiLabelClassifier.load(model).predict(rows.X))
+
+
 @pytest.mark.parametrize(
     ("given", "says"),
     [
@@ -114,6 +126,8 @@ def test_rows_are_learned_by_messages(command, rows, files, tmp_path):
         (("--learner", "risk", "--signal", "f1"), "--signal is for learners that walk, and 'risk' does not"),
         (("--learner", "svm", "--loss", "f1"), "--loss is for the learner risk, and 'svm' has one of its own"),
         (("--rounds", 4), "--rounds is for learners by messages, but 'samplerank-svm' walks"),
+        (("--learner", "sampled-map", "--rounds", 4), "--rounds is for learners by messages, but 'sampled-map' draws"),
+        (("--learner", "sampled-map", "--rate", 1), "--rate is for learners that walk, and 'sampled-map' does not"),
         (("--pairs", "most"), "--pairs is 'most'; give all, none, seen, or how many pairs are joined"),
         (("--learner", "risk", "--batch-size", 0), "--batch-size is 0"),
         (("--learner", "risk", "--damping", 2), "damping is 2.0; give a number from 0 to below 1"),

@@ -47,14 +47,15 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
         What a label sees of a row: its columns, the leading components of a Gaussian kernel between rows, or both.
     learner : str
         A row of the table of learners: samplerank, samplerank-svm, samplerank-svm-1, hybrid, pcd, cd-k, sr-learn.
-        By messages, with JAX: risk, likelihood, softmax-margin, svm, perceptron.
+        By messages, with JAX: risk, likelihood, softmax-margin, svm, perceptron. From samples: sampled-map, the
+        maximum a posteriori of the same model, which reads ``l2``, ``n_epochs`` and ``pairwise``.
     step : {"constant", "mira", "adagrad", "arow", "perceptron"}
         How far each correction goes.
     rate : float, optional
         Of that step; see `walkstep.learning.step_rule`. By messages: of the optimiser's steps.
     l2 : float
         Share by which weights shrink at each step of the walk; ``l2 / rate`` is the strength of regularisation. By
-        messages: what the sum of squared weights costs, beside a loss that is a mean over single labels.
+        messages and from samples: what the sum of squared weights costs, beside a mean over single labels.
     temperature : float
         Of the training walk. It, ``step``, ``rival``, ``signal`` and ``n_threads`` are for walks alone.
     rival : {"violating", "drawn"}

@@ -53,12 +53,15 @@ def multilabel(
     signal: Annotated[Literal["hamming", "f1"] | None, typer.Option(help="The metric a walk trains on.")] = None,
     l2: Annotated[
         float | None,
-        typer.Option(help="Share by which weights shrink at each step; by messages, penalty on squared weights."),
+        typer.Option(
+            help="Share by which weights shrink at each step; by messages or from samples, penalty on squared weights."
+        ),
     ] = None,
     learner: Annotated[
         str | None,
         typer.Option(
-            help=f"{WALKS}, sr-learn (walks); risk, likelihood, softmax-margin, svm or perceptron (by messages)."
+            help=f"{WALKS}, sr-learn (walks); risk, likelihood, softmax-margin, svm or perceptron (by messages); "
+            "sampled-map (from samples)."
         ),
     ] = None,
     loss: Annotated[
@@ -122,15 +125,19 @@ def multilabel(
 
 def _check_learner(learner: str | None, rate: float | None, walk: dict[str, Any], messages: MessageOptions) -> None:
     """Refuse options that do not go with the learner, before any data is read."""
-    from walkstep.apps.label_set_learners import passes_messages
+    from walkstep.apps.label_set_learners import way_of_learning
 
     name = learner or "samplerank-svm"
-    if not passes_messages(name):
+    way = way_of_learning(name)
+    if way == "walk":
         messages.refuse_all(name, "walks")
         check_walk(learner, walk["step"], rate)
-        return
-    refuse_walk_options(name, **walk)
-    messages.check_loss(name)
+    elif way == "samples":
+        messages.refuse_all(name, "draws samples")
+        refuse_walk_options(name, **walk, rate=rate)
+    else:
+        refuse_walk_options(name, **walk)
+        messages.check_loss(name)
 
 
 def _pairwise(given: str | None) -> bool | int | str | None:
