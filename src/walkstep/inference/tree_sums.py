@@ -13,6 +13,8 @@ from walkstep.compiled import compiled
 from walkstep.inference.row_shares import in_shares
 from walkstep.worlds.subtree import Subtrees
 
+_MOST = 500.0  # the log of what is multiplied with a slope
+
 
 class TreeSums(NamedTuple):
     """Sums over all subtrees, for some rows of scores."""
@@ -34,7 +36,7 @@ def sum_subtrees(space: Subtrees, scores: NDArray[np.float64]) -> TreeSums:
     table, inner = np.ascontiguousarray(scores), _inner_numbers(space)
 
     def work(rows: slice) -> None:
-        scratch = np.zeros((2, space.size)), np.zeros((2, space.size))
+        scratch = np.zeros((2, space.size)), np.zeros((4, space.size))
         _sum(table[rows], space.parent, inner, *scratch, log_partition[rows], expected[rows])
 
     in_shares(work, len(scores))
@@ -72,8 +74,9 @@ def _branching_of(scores, r, n, inner):
 
 
 @compiled(inline=True)
-def _softplus(x):
-    return x + np.log1p(np.exp(-x)) if x > 0.0 else np.log1p(np.exp(x))
+def _log_add(x, y):
+    """log(e^x + e^y)"""
+    return max(x, y) + np.log1p(np.exp(-abs(x - y)))
 
 
 @compiled(inline=True)
@@ -93,44 +96,61 @@ def _log_sum_of_children(parent, whole, v):
 @compiled
 def _sum(scores, parent, inner, logs, work, log_partition, expected):
     n = len(parent)
-    whole, open_ = logs[0], logs[1]  # of the branch below a node: all its subtrees; with at least one child in, roughly
-    products = work[0]  # sums over children of log(1 + e^fork Z)
+    whole, below = logs[0], logs[1]  # of the branch of a node: all its subtrees; what its children come to
+    # The log of the product over children of (1 + e^fork Z), one factor of it less one, and each child's slope of it.
+    products, factors, slopes = work[0], work[1], work[2]
+    shares = work[3]  # e to that log, over all that the node's children come to
     n_inner = (scores.shape[1] - n) // 2
     for r in range(len(scores)):
         for v in range(n):
             products[v] = 0.0
+            factors[v] = 0.0
         for v in range(n - 1, -1, -1):
             whole[v] = scores[r, v]
             if inner[v] != -1:
-                stop, fork = _branching_of(scores, r, n, inner[v])
-                # Z below v is e^stop + (prod (1 + e^fork Z_c) - 1) / e^fork.
-                u = products[v]
-                if u > 1e-200:
-                    open_[v] = u + np.log(-np.expm1(-u)) - fork
-                else:  # forks are so unlikely that they are lost to rounding: one child is in
-                    open_[v] = _log_sum_of_children(parent, whole, v)
-                top = max(stop, open_[v])
-                work[1, v] = top + np.log(np.exp(stop - top) + np.exp(open_[v] - top))
-                whole[v] += work[1, v]
+                products[v] += np.log1p(factors[v])
+                below[v] = products[v]
+                if inner[v] >= 0:
+                    stop, fork = _branching_of(scores, r, n, inner[v])
+                    # Z below v is e^stop + (prod (1 + e^fork Z_c) - 1) / e^fork.
+                    u = products[v]
+                    if u > 1e-200:
+                        below[v] = _log_add(stop, u + np.log(-np.expm1(-u)) - fork)
+                    else:  # forks are so unlikely that they are lost to rounding: one child is in
+                        below[v] = _log_add(stop, _log_sum_of_children(parent, whole, v))
+                whole[v] += below[v]
             if v > 0:
                 p = parent[v]
-                products[p] += _softplus(_branching_of(scores, r, n, inner[p])[1] + whole[v])
+                x = whole[v] + _branching_of(scores, r, n, inner[p])[1]
+                # log(1 + e^x) is max(x, 0) + log(1 + e), and the logs of all 1 + e are taken at once.
+                e = np.exp(-abs(x))
+                slopes[v] = (1.0 if x > 0.0 else e) / (1.0 + e)
+                products[p] += max(x, 0.0)
+                factors[p] += e + factors[p] * e
+                if factors[p] > 1e200:
+                    products[p] += np.log1p(factors[p])
+                    factors[p] = 0.0
         log_partition[r] = whole[0]
         for k in range(scores.shape[1]):
             expected[r, k] = 0.0
         expected[r, 0] = 1.0
+        for v in range(n):
+            if inner[v] != -1:
+                products[v] -= _branching_of(scores, r, n, inner[v])[1] + below[v]
+                shares[v] = 1.0 if inner[v] < 0 else np.exp(min(products[v], _MOST))
         for v in range(1, n):
             p = parent[v]
-            fork = _branching_of(scores, r, n, inner[p])[1]
             # Of all with v's parent in: v is in, and the other children as they please.
-            x = fork + whole[v]
-            chance = np.exp(products[p] - fork - work[1, p] - _softplus(-x))
+            chance = shares[p] * slopes[v]
+            if products[p] > _MOST:  # forks are so unlikely that floats do not hold one part of it without the other
+                x = whole[v] + _branching_of(scores, r, n, inner[p])[1]
+                chance = np.exp(products[p] - _log_add(0.0, -x))
             expected[r, v] = expected[r, p] * chance
             if inner[p] >= 0:
                 expected[r, n + n_inner + inner[p]] += expected[r, v]
         for v in range(n):
             if inner[v] >= 0:
-                stops = expected[r, v] * np.exp(scores[r, n + inner[v]] - work[1, v])
+                stops = expected[r, v] * np.exp(scores[r, n + inner[v]] - below[v])
                 expected[r, n + inner[v]] = stops
                 expected[r, n + n_inner + inner[v]] -= expected[r, v] - stops
 
