@@ -45,7 +45,7 @@ def test_scores_agree_with_a_walk_down_the_tree_and_with_scikit_learn(case):
     tree, truth, predicted = case
     scores = hierarchy_scores(truth, predicted, tree)
     assert scores.h_loss == pytest.approx(h_loss_by_walking_down(truth, predicted, tree))
-    assert scores.f1 == pytest.approx(f1_score(truth[:, 1:], predicted[:, 1:], average="micro", zero_division=0))
+    assert scores.f1 == pytest.approx(f1_score(truth[:, 1:].ravel(), predicted[:, 1:].ravel(), zero_division=0))
     by_row = [f1_score(t[1:], p[1:], zero_division=1) for t, p in zip(truth, predicted, strict=True)]
     assert scores.row_f1 == pytest.approx(np.mean(by_row))
     assert scores.hamming_error == pytest.approx(np.mean(truth[:, 1:] != predicted[:, 1:]))
@@ -53,10 +53,7 @@ def test_scores_agree_with_a_walk_down_the_tree_and_with_scikit_learn(case):
     assert f1_of_counts(hierarchy_counts(truth, predicted).sum(axis=0)) == pytest.approx(scores.f1)
     for level in scores.by_level():
         at = tree.depth == level["level"]
-        expected = f1_score(
-            truth[:, at], predicted[:, at], average="micro" if at.sum() > 1 else "binary", zero_division=0
-        )
-        assert level["f1"] == pytest.approx(expected)
+        assert level["f1"] == pytest.approx(f1_score(truth[:, at].ravel(), predicted[:, at].ravel(), zero_division=0))
         assert level["n_classes"] == at.sum()
 
 

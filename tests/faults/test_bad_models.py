@@ -83,13 +83,10 @@ def test_a_model_of_another_kind_is_refused(tagger_file, classifier_file):
 
 def test_a_kind_that_the_command_does_not_know_is_refused(refused, raw, tmp_path):
     path = tmp_path / "new.walk"
-    save_archive(path, "LabelRanker", {}, {"weights": np.zeros(1)})
+    save_archive(path, "Seer", {}, {"weights": np.zeros(1)})
     for verb in ("predict", "evaluate"):
         message = refused(verb, path, raw)
-        assert (
-            message
-            == f"{path} holds a LabelRanker, which `walkstep {verb}` does not know; use LabelRanker.load in Python"
-        )
+        assert message == f"{path} holds a Seer, which `walkstep {verb}` does not know; use Seer.load in Python"
 
 
 def test_a_model_cannot_be_saved_over_a_folder(tagger, tmp_path):

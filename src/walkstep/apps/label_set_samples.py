@@ -106,8 +106,8 @@ def prior_sigma(l2: float, n_known: int) -> float:
 
     Examples
     --------
-    >>> prior_sigma(1e-5, 5000)
-    3.1622776601683795
+    >>> round(prior_sigma(1e-5, 5000), 6)
+    3.162278
     """
     if not 0.0 < l2 < np.inf:
         raise ValueError(
